@@ -1,0 +1,121 @@
+package dev.walshadow.base;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * A growable byte array whose inside is open to its users: {@link #array()} holds {@link #length()}
+ * valid bytes from index 0. Not thread safe. Growth doubles, so appends are amortised O(1) and free
+ * of allocation once warm; {@link #clear()} keeps the array.
+ */
+public final class ByteBuilder {
+    private static final int MAX_LENGTH = Integer.MAX_VALUE - 16;
+
+    private byte[] array;
+    private int length;
+
+    public ByteBuilder(int initialCapacity) {
+        array = new byte[Math.max(16, initialCapacity)];
+    }
+
+    public byte[] array() {
+        return array;
+    }
+
+    public int length() {
+        return length;
+    }
+
+    public int capacity() {
+        return array.length;
+    }
+
+    public void clear() {
+        length = 0;
+    }
+
+    /** Shortens or lengthens (within what {@link #ensure} made room for) the valid bytes. */
+    public void setLength(int newLength) {
+        Invariant.check(newLength >= 0 && newLength <= array.length, "length within capacity");
+        length = newLength;
+    }
+
+    /** Makes room for {@code more} bytes behind the valid ones. */
+    public void ensure(int more) {
+        if (array.length - length < more) {
+            grow(more);
+        }
+    }
+
+    private void grow(int more) {
+        long wanted = (long) length + more;
+        if (wanted > MAX_LENGTH) {
+            throw new OutOfMemoryError("a byte builder cannot hold " + wanted + " bytes");
+        }
+        array =
+                Arrays.copyOf(
+                        array, (int) Math.min(MAX_LENGTH, Math.max(wanted, array.length * 2L)));
+    }
+
+    public void putByte(int value) {
+        if (length == array.length) {
+            grow(1);
+        }
+        array[length++] = (byte) value;
+    }
+
+    public void putShort(int value) {
+        ensure(2);
+        LittleEndian.putShort(array, length, value);
+        length += 2;
+    }
+
+    public void putInt(int value) {
+        ensure(4);
+        LittleEndian.putInt(array, length, value);
+        length += 4;
+    }
+
+    public void putLong(long value) {
+        ensure(8);
+        LittleEndian.putLong(array, length, value);
+        length += 8;
+    }
+
+    public void putBytes(byte[] source) {
+        putBytes(source, 0, source.length);
+    }
+
+    public void putBytes(byte[] source, int offset, int count) {
+        ensure(count);
+        System.arraycopy(source, offset, array, length, count);
+        length += count;
+    }
+
+    /** Appends {@code count} zero bytes. */
+    public void putZeros(int count) {
+        ensure(count);
+        Arrays.fill(array, length, length + count, (byte) 0);
+        length += count;
+    }
+
+    /** Appends characters that are all below U+0080, one byte each. */
+    public void putAscii(CharSequence text) {
+        int count = text.length();
+        ensure(count);
+        for (int i = 0; i < count; i++) {
+            array[length + i] = (byte) text.charAt(i);
+        }
+        length += count;
+    }
+
+    public byte[] toByteArray() {
+        return Arrays.copyOf(array, length);
+    }
+
+    /** The valid bytes read as UTF-8. */
+    @Override
+    public String toString() {
+        return new String(array, 0, length, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,30 @@
+package dev.walshadow.catalog;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One column as {@code pg_attribute} has it. Dropped columns keep their place, since tuples do.
+ *
+ * @param number attnum, from 1
+ * @param typeOid 0 when dropped; then only length, byValue and alignment are meaningful
+ * @param typeModifier atttypmod, -1 if none
+ * @param length attlen: above 0 fixed bytes, -1 varlena, -2 C string
+ * @param alignment attalign: 'c', 's', 'i' or 'd'
+ * @param storage attstorage: 'p', 'x', 'e' or 'm'
+ * @param generated attgenerated: 's' stored, 'v' virtual (18), '\0' none
+ * @param missingValue attmissingval's on-disk datum of a fast ADD COLUMN ... DEFAULT, as the type's
+ *     output text; null if none
+ */
+public record AttributeDescriptor(
+        int number,
+        String name,
+        int typeOid,
+        int typeModifier,
+        int length,
+        boolean byValue,
+        char alignment,
+        char storage,
+        boolean notNull,
+        boolean dropped,
+        char generated,
+        @Nullable String missingValue) {}

@@ -1,0 +1,51 @@
+package dev.walshadow.catalog;
+
+import dev.walshadow.postgres.RelationLocator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A relation's shape at a position. Immutable.
+ *
+ * @param databaseOid the database that holds it
+ * @param kind relkind: 'r' table, 'p' partitioned, 't' TOAST, 'm' materialized view, 'S' ...
+ * @param persistence relpersistence: 'p', 'u' or 't'
+ * @param locator null for relations without storage (partitioned tables)
+ * @param toastRelationOid reltoastrelid, 0 if none
+ * @param ownerRelationOid of a TOAST relation: the table it belongs to; else 0
+ * @param replicaIdentity relreplident: 'd', 'n', 'f' or 'i'
+ * @param accessMethod pg_am.amname; "heap" is the only one that can be decoded
+ * @param partition relispartition
+ * @param attributes by attnum from 1, dropped ones included
+ * @param primaryKey attnums in index order of the valid, immediate primary key; empty if none
+ * @param identityKey attnums in index order of the relreplident = 'i' index; empty if none
+ * @param types every type that an attribute's decoding needs, transitively (elements, bases)
+ */
+public record RelationDescriptor(
+        int oid,
+        int databaseOid,
+        RelationName name,
+        char kind,
+        char persistence,
+        @Nullable RelationLocator locator,
+        int toastRelationOid,
+        int ownerRelationOid,
+        char replicaIdentity,
+        String accessMethod,
+        boolean partition,
+        List<AttributeDescriptor> attributes,
+        List<Integer> primaryKey,
+        List<Integer> identityKey,
+        List<TypeDescriptor> types) {
+    public RelationDescriptor {
+        attributes = List.copyOf(attributes);
+        primaryKey = List.copyOf(primaryKey);
+        identityKey = List.copyOf(identityKey);
+        types = List.copyOf(types);
+    }
+
+    /** What an operating failure calls this relation. */
+    public String label() {
+        return name.toString();
+    }
+}
