@@ -5,7 +5,7 @@ import dev.walshadow.source.WalSource;
 import java.time.Duration;
 
 /** The live stream of the source's WAL. */
-@SuppressWarnings("DoNotCallSuggester")
+@SuppressWarnings({"DoNotCallSuggester", "ObjectToString"})
 public final class LiveWalSource implements WalSource {
     /**
      * @param slot permanent physical slot

@@ -4,7 +4,7 @@ import dev.walshadow.source.WalChunk;
 import org.jspecify.annotations.Nullable;
 
 /** One physical replication connection. */
-@SuppressWarnings("DoNotCallSuggester")
+@SuppressWarnings({"DoNotCallSuggester", "ObjectToString"})
 public final class ReplicationConnection implements AutoCloseable {
     /** What {@link #readCopy} found. */
     public enum CopyEvent {
