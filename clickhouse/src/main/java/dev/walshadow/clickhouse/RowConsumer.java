@@ -1,0 +1,7 @@
+package dev.walshadow.clickhouse;
+
+/** Takes the rows of a result one by one. */
+@FunctionalInterface
+public interface RowConsumer {
+    void row(ResultRow row);
+}
