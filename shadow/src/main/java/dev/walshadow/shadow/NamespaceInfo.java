@@ -1,0 +1,4 @@
+package dev.walshadow.shadow;
+
+/** A row of {@code pg_namespace}. */
+public record NamespaceInfo(int oid, String name) {}
