@@ -1,0 +1,23 @@
+package dev.walshadow.daemon;
+
+import dev.walshadow.base.Code;
+
+/** Message codes of the daemon. */
+public final class DaemonCodes {
+    public static final Code BAD_CONFIGURATION = new Code(1901);
+    public static final Code STATE_IN_USE = new Code(1902);
+    public static final Code STATE_FOREIGN = new Code(1903);
+    public static final Code STATE_TORN = new Code(1904);
+    public static final Code STATE_UNUSABLE = new Code(1905);
+    public static final Code PREFLIGHT = new Code(1906);
+    public static final Code UNKNOWN_TABLE = new Code(1907);
+    public static final Code NOT_RUNNING = new Code(1908);
+    public static final Code CONTROL_REQUEST = new Code(1909);
+    public static final Code SOURCE_UNREACHABLE = new Code(1910);
+    public static final Code WAL_LEVEL = new Code(1911);
+    public static final Code SOURCE_VERSION = new Code(1912);
+    public static final Code SLOT_MISSING = new Code(1913);
+    public static final Code TARGET_UNREACHABLE = new Code(1914);
+
+    private DaemonCodes() {}
+}

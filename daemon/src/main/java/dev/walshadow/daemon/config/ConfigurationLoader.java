@@ -1,0 +1,211 @@
+package dev.walshadow.daemon.config;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.daemon.DaemonCodes;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.TokenStreamLocation;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.dataformat.toml.TomlMapper;
+
+/**
+ * Loads the configuration in layers, later ones winning: defaults, TOML file, environment, flags.
+ * Reports every fault found at once, each with its place.
+ */
+public final class ConfigurationLoader {
+    private static final TomlMapper TOML = new TomlMapper();
+
+    private final Map<Setting<?>, Configuration.Value> values = new LinkedHashMap<>();
+    private final List<String> faults = new ArrayList<>();
+
+    private ConfigurationLoader() {}
+
+    /**
+     * Loads.
+     *
+     * @param environment the process's environment variables
+     * @param flags setting flags ({@code --source-slot}) to their texts
+     */
+    public static Configuration load(
+            Path file, Map<String, String> environment, Map<String, String> flags) {
+        return new ConfigurationLoader().loadLayers(file, environment, flags);
+    }
+
+    private Configuration loadLayers(
+            Path file, Map<String, String> environment, Map<String, String> flags) {
+        for (Setting<?> setting : Settings.all()) {
+            String text = setting.defaultText();
+            if (text != null) {
+                accept(setting, defaultTexts(setting, text), "default");
+            }
+        }
+        acceptFile(file);
+        for (Setting<?> setting : Settings.all()) {
+            acceptText(
+                    setting,
+                    environment.get(setting.environmentName()),
+                    "environment " + setting.environmentName());
+            acceptText(setting, flags.get(setting.flag()), "flag " + setting.flag());
+        }
+        boolean readable = faults.isEmpty();
+        for (Setting<?> setting : Settings.all()) {
+            if (readable && setting.required() && !values.containsKey(setting)) {
+                faults.add(
+                        String.format(
+                                "[%s] %s is required (%s); set it in %s, by %s or %s",
+                                setting.section(),
+                                setting.name(),
+                                setting.kind().expected(),
+                                file,
+                                setting.environmentName(),
+                                setting.flag()));
+            }
+        }
+        if (!faults.isEmpty()) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "configuration " + file + ": " + String.join("; ", faults));
+        }
+        return new Configuration(values);
+    }
+
+    private static List<String> defaultTexts(Setting<?> setting, String text) {
+        if (!setting.kind().list()) {
+            return List.of(text);
+        }
+        return text.equals("[]") ? List.of() : List.of(text.substring(2, text.length() - 2));
+    }
+
+    private void acceptText(Setting<?> setting, @Nullable String text, String origin) {
+        if (text != null) {
+            List<String> texts =
+                    setting.kind().list() ? List.of(text.split("\\s*,\\s*")) : List.of(text);
+            accept(setting, texts, origin);
+        }
+    }
+
+    private void accept(Setting<?> setting, List<String> texts, String origin) {
+        try {
+            Object parsed = setting.kind().parse(texts);
+            values.put(setting, new Configuration.Value(parsed, origin));
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            String found =
+                    setting.kind().secret()
+                            ? "the given text"
+                            : "\"" + String.join(", ", texts) + "\"";
+            faults.add(
+                    String.format(
+                            "[%s] %s: %s is not %s (%s)",
+                            setting.section(),
+                            setting.name(),
+                            found,
+                            setting.kind().expected(),
+                            origin));
+        }
+    }
+
+    private void acceptFile(Path file) {
+        JsonNode root;
+        try {
+            root = TOML.readTree(Files.readString(file));
+        } catch (NoSuchFileException e) {
+            faults.add("the file does not exist");
+            return;
+        } catch (IOException e) {
+            faults.add("the file cannot be read: " + e.getMessage());
+            return;
+        } catch (JacksonException e) {
+            TokenStreamLocation at = e.getLocation();
+            String place = at == null ? "" : " at line " + at.getLineNr();
+            faults.add("not valid TOML" + place + ": " + e.getOriginalMessage());
+            return;
+        }
+        for (Map.Entry<String, JsonNode> section : root.properties()) {
+            acceptSection(section.getKey(), section.getValue(), file);
+        }
+    }
+
+    private void acceptSection(String section, JsonNode node, Path file) {
+        Map<String, Setting<?>> known = new HashMap<>();
+        TreeSet<String> sections = new TreeSet<>();
+        for (Setting<?> setting : Settings.all()) {
+            sections.add(setting.section());
+            if (setting.section().equals(section)) {
+                known.put(setting.name(), setting);
+            }
+        }
+        if (known.isEmpty()) {
+            faults.add("unknown section [" + section + "]" + suggestion(section, sections));
+            return;
+        }
+        if (!node.isObject()) {
+            faults.add("[" + section + "] must be a section, not a value");
+            return;
+        }
+        for (Map.Entry<String, JsonNode> entry : node.properties()) {
+            Setting<?> setting = known.get(entry.getKey());
+            if (setting == null) {
+                faults.add(
+                        "unknown key ["
+                                + section
+                                + "] "
+                                + entry.getKey()
+                                + suggestion(entry.getKey(), known.keySet()));
+            } else {
+                accept(setting, texts(entry.getValue()), file.toString());
+            }
+        }
+    }
+
+    private static List<String> texts(JsonNode node) {
+        if (!node.isArray()) {
+            return List.of(node.asString());
+        }
+        List<String> texts = new ArrayList<>();
+        node.forEach(element -> texts.add(element.asString()));
+        return texts;
+    }
+
+    private static String suggestion(String word, Iterable<String> known) {
+        Optional<String> nearest = nearest(word, known);
+        return nearest.map(text -> "; did you mean " + text + "?").orElse("");
+    }
+
+    static Optional<String> nearest(String word, Iterable<String> known) {
+        List<String> candidates = new ArrayList<>();
+        known.forEach(candidates::add);
+        return candidates.stream()
+                .filter(candidate -> distance(word, candidate) <= Math.max(2, word.length() / 2))
+                .min(Comparator.comparingInt(candidate -> distance(word, candidate)));
+    }
+
+    /** The Levenshtein distance. */
+    private static int distance(String left, String right) {
+        int[] row = new int[right.length() + 1];
+        for (int j = 0; j <= right.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= left.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= right.length(); j++) {
+                int substituted = diagonal + (left.charAt(i - 1) == right.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(substituted, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[right.length()];
+    }
+}

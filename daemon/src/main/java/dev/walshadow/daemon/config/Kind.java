@@ -1,0 +1,121 @@
+package dev.walshadow.daemon.config;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * How a setting's text becomes a value. Parsers throw IllegalArgumentException with what was
+ * expected.
+ *
+ * @param expected what the text must look like, for messages and the docs
+ * @param secret never printed
+ */
+public record Kind<T>(
+        String expected, boolean list, boolean secret, Function<List<String>, T> parser) {
+    private static final Pattern QUANTITY = Pattern.compile("(\\d{1,15})\\s*([a-zA-Z]*)");
+
+    public static final Kind<String> TEXT = single("text", text -> text);
+    public static final Kind<String> SECRET =
+            new Kind<>("text", false, true, texts -> texts.getFirst());
+    public static final Kind<Path> PATH = single("a path", Kind::path);
+    public static final Kind<Boolean> BOOLEAN = single("true or false", Kind::bool);
+    public static final Kind<Long> BYTES =
+            single("bytes: a number with B, kB, MB or GB (powers of 1024)", Kind::bytes);
+    public static final Kind<Duration> DURATION =
+            single("a duration: a number with ms, s, min or h", Kind::duration);
+    public static final Kind<List<String>> TEXTS =
+            new Kind<>("a list of texts", true, false, List::copyOf);
+
+    public static Kind<Integer> integer(int least, int most) {
+        return single(
+                "a whole number from " + least + " to " + most,
+                text -> {
+                    int value = Integer.parseInt(text);
+                    if (value < least || value > most) {
+                        throw new IllegalArgumentException("out of range");
+                    }
+                    return value;
+                });
+    }
+
+    public static Kind<String> oneOf(String... words) {
+        return single(
+                "one of " + String.join(", ", words),
+                text -> {
+                    if (!Arrays.asList(words).contains(text)) {
+                        throw new IllegalArgumentException("not one of these");
+                    }
+                    return text;
+                });
+    }
+
+    public T parse(List<String> texts) {
+        if (!list && texts.size() != 1) {
+            throw new IllegalArgumentException("a list where one value is expected");
+        }
+        return parser.apply(texts);
+    }
+
+    private static <T> Kind<T> single(String expected, Function<String, T> parser) {
+        return new Kind<>(expected, false, false, texts -> parser.apply(texts.getFirst()));
+    }
+
+    private static Path path(String text) {
+        if (text.isBlank()) {
+            throw new IllegalArgumentException("empty");
+        }
+        try {
+            return Path.of(text);
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException(e.getReason(), e);
+        }
+    }
+
+    private static Boolean bool(String text) {
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException("neither");
+        };
+    }
+
+    private static Long bytes(String text) {
+        Matcher matcher = quantity(text);
+        long factor =
+                switch (matcher.group(2).toLowerCase(Locale.ROOT)) {
+                    case "", "b" -> 1L;
+                    case "kb", "kib" -> 1L << 10;
+                    case "mb", "mib" -> 1L << 20;
+                    case "gb", "gib" -> 1L << 30;
+                    default -> throw new IllegalArgumentException("unknown unit");
+                };
+        return Math.multiplyExact(Long.parseLong(matcher.group(1)), factor);
+    }
+
+    private static Duration duration(String text) {
+        Matcher matcher = quantity(text);
+        long amount = Long.parseLong(matcher.group(1));
+        return switch (matcher.group(2)) {
+            case "ms" -> Duration.ofMillis(amount);
+            case "s" -> Duration.ofSeconds(amount);
+            case "min", "m" -> Duration.ofMinutes(amount);
+            case "h" -> Duration.ofHours(amount);
+            default -> throw new IllegalArgumentException("unknown unit");
+        };
+    }
+
+    private static Matcher quantity(String text) {
+        Matcher matcher = QUANTITY.matcher(text.strip());
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException("no number with a unit");
+        }
+        return matcher;
+    }
+}

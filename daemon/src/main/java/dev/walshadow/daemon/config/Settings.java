@@ -1,0 +1,211 @@
+package dev.walshadow.daemon.config;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Every setting there is. {@code docs/configuration.md} is checked against this list. */
+public final class Settings {
+    public static final Setting<String> SOURCE_URL =
+            required(
+                    "source",
+                    "url",
+                    new Kind<>("postgres://user@host:5432/database", false, true, List::getFirst),
+                    "The source:"
+                        + " `postgres://user[:password]@host[:port][,host2...]/database[?sslmode=...&sslrootcert=...&passfile=...]`."
+                        + " The role needs REPLICATION and CONNECT. Every ordinary table of that"
+                        + " database replicates.");
+    public static final Setting<String> SOURCE_SLOT =
+            optional(
+                    "source",
+                    "slot",
+                    Kind.TEXT,
+                    "walshadow",
+                    "Name of the permanent physical replication slot; created if absent.");
+    public static final Setting<Path> SOURCE_PASSWORD_FILE =
+            optional(
+                    "source",
+                    "password_file",
+                    Kind.PATH,
+                    null,
+                    "File whose first line is the source role's password.");
+    public static final Setting<Duration> SOURCE_STATUS_INTERVAL =
+            optional(
+                    "source",
+                    "status_interval",
+                    Kind.DURATION,
+                    "1s",
+                    "How often positions are reported to the source.");
+    public static final Setting<String> CLICKHOUSE_URL =
+            required(
+                    "clickhouse",
+                    "url",
+                    new Kind<>("http://host:8123", false, true, List::getFirst),
+                    "The target's HTTP interface, `http://[user:password@]host:8123` or https.");
+    public static final Setting<String> CLICKHOUSE_USER =
+            optional("clickhouse", "user", Kind.TEXT, "default", "User in ClickHouse.");
+    public static final Setting<String> CLICKHOUSE_PASSWORD =
+            optional("clickhouse", "password", Kind.SECRET, "", "Password in ClickHouse.");
+    public static final Setting<Path> CLICKHOUSE_PASSWORD_FILE =
+            optional(
+                    "clickhouse",
+                    "password_file",
+                    Kind.PATH,
+                    null,
+                    "File whose first line is the ClickHouse user's password.");
+    public static final Setting<String> CLICKHOUSE_METADATA_DATABASE =
+            optional(
+                    "clickhouse",
+                    "metadata_database",
+                    Kind.TEXT,
+                    "walshadow",
+                    "Database of the table ledger and the watermark.");
+    public static final Setting<Path> STATE_DIR =
+            required(
+                    "state",
+                    "dir",
+                    Kind.PATH,
+                    "Directory of everything that survives a restart, the shadow included.");
+    public static final Setting<String> SHADOW_USER =
+            optional(
+                    "shadow",
+                    "user",
+                    Kind.TEXT,
+                    null,
+                    "Operating system user that runs the shadow when walshadow runs as root;"
+                            + " `postgres` if it exists, else `nobody`.");
+    public static final Setting<Path> SHADOW_BINARIES =
+            optional(
+                    "shadow",
+                    "binaries",
+                    Kind.PATH,
+                    null,
+                    "Directory with `postgres` and `pg_ctl` of the source's major version; the"
+                            + " system's, else the bundled ones, if unset.");
+    public static final Setting<List<String>> TABLES_INCLUDE =
+            optional(
+                    "tables",
+                    "include",
+                    Kind.TEXTS,
+                    "[\"*\"]",
+                    "Tables to replicate, `schema.table` with `*` as wildcard.");
+    public static final Setting<List<String>> TABLES_EXCLUDE =
+            optional(
+                    "tables",
+                    "exclude",
+                    Kind.TEXTS,
+                    "[]",
+                    "Tables to leave out, same form; wins over include.");
+    public static final Setting<String> TOAST_MODE =
+            optional(
+                    "toast",
+                    "mode",
+                    Kind.oneOf("destination", "disabled"),
+                    "destination",
+                    "Where an UPDATE's unchanged toasted values come from: the row's previous"
+                            + " version in ClickHouse, or nowhere (NULL, counted).");
+    public static final Setting<Integer> BATCH_ROWS =
+            optional(
+                    "batch",
+                    "rows",
+                    Kind.integer(1, 10_000_000),
+                    "131072",
+                    "A table's batch is sent when it holds this many rows.");
+    public static final Setting<Long> BATCH_BYTES =
+            optional(
+                    "batch",
+                    "bytes",
+                    Kind.BYTES,
+                    "16MB",
+                    "A table's batch is sent when its columns hold this many bytes.");
+    public static final Setting<Duration> BATCH_AGE =
+            optional(
+                    "batch",
+                    "age",
+                    Kind.DURATION,
+                    "100ms",
+                    "A table's batch is sent at the latest when it is this old, sooner when the"
+                            + " stream is idle.");
+    public static final Setting<Integer> PIPELINE_DECODERS =
+            optional(
+                    "pipeline",
+                    "decoders",
+                    Kind.integer(1, 64),
+                    "2",
+                    "Threads that decode tuples into columns.");
+    public static final Setting<Integer> PIPELINE_INSERTERS =
+            optional(
+                    "pipeline",
+                    "inserters",
+                    Kind.integer(1, 64),
+                    "4",
+                    "INSERTs in flight at the same time.");
+    public static final Setting<Long> MEMORY_TRANSACTIONS =
+            optional(
+                    "memory",
+                    "transactions",
+                    Kind.BYTES,
+                    "128MB",
+                    "Raw records of open transactions kept in memory; more spills to disk.");
+    public static final Setting<Long> MEMORY_BATCHES =
+            optional(
+                    "memory",
+                    "batches",
+                    Kind.BYTES,
+                    "128MB",
+                    "Column batches that are open or not yet acknowledged by ClickHouse.");
+    public static final Setting<String> LOG_LEVEL =
+            optional(
+                    "log",
+                    "level",
+                    Kind.oneOf("error", "warn", "info", "debug", "trace"),
+                    "info",
+                    "Least severe level that is logged (to standard error).");
+
+    private static final List<Setting<?>> ALL =
+            List.of(
+                    SOURCE_URL,
+                    SOURCE_SLOT,
+                    SOURCE_PASSWORD_FILE,
+                    SOURCE_STATUS_INTERVAL,
+                    CLICKHOUSE_URL,
+                    CLICKHOUSE_USER,
+                    CLICKHOUSE_PASSWORD,
+                    CLICKHOUSE_PASSWORD_FILE,
+                    CLICKHOUSE_METADATA_DATABASE,
+                    STATE_DIR,
+                    SHADOW_USER,
+                    SHADOW_BINARIES,
+                    TABLES_INCLUDE,
+                    TABLES_EXCLUDE,
+                    TOAST_MODE,
+                    BATCH_ROWS,
+                    BATCH_BYTES,
+                    BATCH_AGE,
+                    PIPELINE_DECODERS,
+                    PIPELINE_INSERTERS,
+                    MEMORY_TRANSACTIONS,
+                    MEMORY_BATCHES,
+                    LOG_LEVEL);
+
+    private Settings() {}
+
+    public static List<Setting<?>> all() {
+        return ALL;
+    }
+
+    private static <T> Setting<T> required(
+            String section, String name, Kind<T> kind, String meaning) {
+        return new Setting<>(section, name, kind, null, true, meaning);
+    }
+
+    private static <T> Setting<T> optional(
+            String section,
+            String name,
+            Kind<T> kind,
+            @Nullable String defaultText,
+            String meaning) {
+        return new Setting<>(section, name, kind, defaultText, false, meaning);
+    }
+}

@@ -1,0 +1,132 @@
+package dev.walshadow.daemon.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.walshadow.base.ConfigurationException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ConfigurationLoaderTest {
+    private static final String MINIMAL =
+            """
+            [source]
+            url = "postgres://user:s3cret@host:5432/db"
+            [clickhouse]
+            url = "http://host:8123"
+            [state]
+            dir = "/var/lib/walshadow"
+            """;
+
+    @TempDir Path directory;
+
+    @Test
+    void minimalFileIsComplete() throws IOException {
+        Configuration configuration = load(MINIMAL, Map.of(), Map.of());
+        assertThat(configuration.get(Settings.SOURCE_SLOT)).isEqualTo("walshadow");
+        assertThat(configuration.get(Settings.TABLES_INCLUDE)).containsExactly("*");
+        assertThat(configuration.get(Settings.TABLES_EXCLUDE)).isEmpty();
+        assertThat(configuration.get(Settings.BATCH_BYTES)).isEqualTo(16L << 20);
+        assertThat(configuration.get(Settings.BATCH_AGE)).isEqualTo(Duration.ofMillis(100));
+        assertThat(configuration.find(Settings.SHADOW_USER)).isEmpty();
+    }
+
+    @Test
+    void laterLayersWin() throws IOException {
+        String file = MINIMAL.replace("[clickhouse]", "slot = \"from_file\"\n[clickhouse]");
+        Map<String, String> environment = Map.of("WALSHADOW_SOURCE_SLOT", "from_environment");
+        assertThat(load(file, Map.of(), Map.of()).get(Settings.SOURCE_SLOT)).isEqualTo("from_file");
+        assertThat(load(file, environment, Map.of()).get(Settings.SOURCE_SLOT))
+                .isEqualTo("from_environment");
+        Configuration configuration = load(file, environment, Map.of("--source-slot", "flag"));
+        assertThat(configuration.get(Settings.SOURCE_SLOT)).isEqualTo("flag");
+        assertThat(configuration.origin(Settings.SOURCE_SLOT)).contains("flag --source-slot");
+    }
+
+    @Test
+    void unknownKeysAndSectionsSuggestTheNearestKnownOne() {
+        String file =
+                MINIMAL.replace("url = \"http", "usr = \"x\"\nurl = \"http") + "[tabels]\na = 1\n";
+        assertThatThrownBy(() -> load(file, Map.of(), Map.of()))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("WS-1901")
+                .hasMessageContaining("unknown key [clickhouse] usr; did you mean user?")
+                .hasMessageContaining("unknown section [tabels]; did you mean tables?");
+    }
+
+    @Test
+    void everyFaultIsReportedAtOnceWithItsPlace() {
+        String file =
+                MINIMAL
+                        + "[batch]\nrows = 0\nbytes = \"12 parsecs\"\nage = \"soon\"\n"
+                        + "[toast]\nmode = \"magic\"\n";
+        assertThatThrownBy(() -> load(file, Map.of("WALSHADOW_BATCH_ROWS", "many"), Map.of()))
+                .hasMessageContaining("[batch] rows: \"0\" is not a whole number from 1")
+                .hasMessageContaining("[batch] bytes: \"12 parsecs\"")
+                .hasMessageContaining("[batch] age: \"soon\"")
+                .hasMessageContaining("[toast] mode: \"magic\" is not one of destination, disabled")
+                .hasMessageContaining("environment WALSHADOW_BATCH_ROWS");
+    }
+
+    @Test
+    void missingRequiredSettingsAreNamedWithTheWaysToSetThem() {
+        assertThatThrownBy(() -> load("", Map.of(), Map.of()))
+                .hasMessageContaining("[source] url is required")
+                .hasMessageContaining("[clickhouse] url is required")
+                .hasMessageContaining("WALSHADOW_STATE_DIR")
+                .hasMessageContaining("--state-dir");
+    }
+
+    @Test
+    void brokenTomlAndMissingFileAreNamed() {
+        assertThatThrownBy(() -> load("[source\nurl=1", Map.of(), Map.of()))
+                .hasMessageContaining("not valid TOML");
+        assertThatThrownBy(() ->
+                        ConfigurationLoader.load(
+                                directory.resolve("absent.toml"), Map.of(), Map.of()))
+                .hasMessageContaining("does not exist");
+    }
+
+    @Test
+    void secretsAreNotPrinted() {
+        String file = MINIMAL.replace("postgres://", "\\u0000");
+        assertThatThrownBy(() -> load(file + "[source]\n", Map.of(), Map.of()))
+                .hasMessageNotContaining("s3cret");
+    }
+
+    @Test
+    void documentationNamesEverySettingWithItsDefault() throws IOException {
+        String page = Files.readString(Path.of("..", "docs", "configuration.md"));
+        for (Setting<?> setting : Settings.all()) {
+            String fallback = setting.defaultText() == null ? "" : setting.defaultText();
+            assertThat(page)
+                    .contains("| `" + setting.key() + "` | " + code(fallback) + " |")
+                    .contains(setting.meaning());
+        }
+    }
+
+    private static String code(String text) {
+        return text.isEmpty() ? "" : "`" + text + "`";
+    }
+
+    @Test
+    void listsComeAsTomlArrays() throws IOException {
+        String file = MINIMAL + "[tables]\ninclude = [\"public.*\", \"shop.orders\"]\n";
+        assertThat(load(file, Map.of(), Map.of()).get(Settings.TABLES_INCLUDE))
+                .isEqualTo(List.of("public.*", "shop.orders"));
+    }
+
+    private Configuration load(
+            String text, Map<String, String> environment, Map<String, String> flags)
+            throws IOException {
+        Path file = directory.resolve("walshadow.toml");
+        Files.writeString(file, text);
+        return ConfigurationLoader.load(file, environment, flags);
+    }
+}
