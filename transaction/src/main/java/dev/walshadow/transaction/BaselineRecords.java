@@ -1,0 +1,54 @@
+package dev.walshadow.transaction;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.Invariant;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.postgres.RelationLocator;
+
+/** Writes rows of the initial load in the stored form that committed records have. */
+public final class BaselineRecords {
+    private BaselineRecords() {}
+
+    /**
+     * Starts a record behind what {@code out} holds; {@link #end} must follow once the tuple
+     * (xl_heap_header, null bitmap, padding, data) has been appended.
+     *
+     * @param lsn the record LSN that the row's version gets; 0 for a base backup
+     * @return where the record starts in {@code out}
+     */
+    public static int begin(
+            ByteBuilder out, RelationLocator locator, int blockNumber, int offsetNumber, long lsn) {
+        int start = out.length();
+        Invariant.check(start % RawRecordLayout.ALIGNMENT == 0, "records start aligned");
+        out.putZeros(RawRecordLayout.HEADER_LENGTH);
+        byte[] bytes = out.array();
+        bytes[start + RawRecordLayout.RESOURCE_MANAGER_OFFSET] = RM_HEAP_ID;
+        LittleEndian.putShort(
+                bytes,
+                start + RawRecordLayout.FLAGS_OFFSET,
+                RawRecordLayout.BASELINE | RawRecordLayout.HAS_BLOCK0);
+        LittleEndian.putLong(bytes, start + RawRecordLayout.LSN_OFFSET, lsn);
+        LittleEndian.putInt(
+                bytes, start + RawRecordLayout.TABLESPACE_OFFSET, locator.tablespaceOid());
+        LittleEndian.putInt(bytes, start + RawRecordLayout.DATABASE_OFFSET, locator.databaseOid());
+        LittleEndian.putInt(
+                bytes, start + RawRecordLayout.RELATION_OFFSET, locator.relationNumber());
+        LittleEndian.putInt(bytes, start + RawRecordLayout.BLOCK0_OFFSET, blockNumber);
+        LittleEndian.putInt(bytes, start + RawRecordLayout.BLOCK1_OFFSET, blockNumber);
+        LittleEndian.putInt(bytes, start + RawRecordLayout.MAIN_LENGTH_OFFSET, Short.BYTES);
+        out.putShort(offsetNumber);
+        return start;
+    }
+
+    /** Ends the record that {@link #begin} started: what follows its main data is the tuple. */
+    public static void end(ByteBuilder out, int start) {
+        int dataLength = out.length() - start - RawRecordLayout.HEADER_LENGTH - Short.BYTES;
+        long length = RawRecordLayout.length(Short.BYTES, dataLength);
+        out.putZeros((int) length - (out.length() - start));
+        LittleEndian.putInt(out.array(), start + RawRecordLayout.LENGTH_OFFSET, (int) length);
+        LittleEndian.putInt(out.array(), start + RawRecordLayout.DATA_LENGTH_OFFSET, dataLength);
+    }
+
+    /** src/include/access/rmgrlist.h, PostgreSQL 15-18. */
+    private static final byte RM_HEAP_ID = 10;
+}
