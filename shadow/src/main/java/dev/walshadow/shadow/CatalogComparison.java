@@ -6,7 +6,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.TreeMap;
 
@@ -27,13 +26,6 @@ public final class CatalogComparison {
             ORDER BY relname\
             """;
 
-    private static final String DIGEST =
-            """
-            SELECT count(*)::text || ' '
-                   || coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text
-            FROM pg_catalog.%s t\
-            """;
-
     private CatalogComparison() {}
 
     /** One line per difference (catalog, side, row), at most {@code limit}; empty when equal. */
@@ -44,7 +36,12 @@ public final class CatalogComparison {
             if (found.size() >= limit) {
                 break;
             }
-            String digest = String.format(Locale.ROOT, DIGEST, catalog);
+            String digest =
+                    "SELECT count(*)::text || ' ' ||"
+                            + " coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text"
+                            + " FROM pg_catalog."
+                            + catalog
+                            + " t";
             if (!column(source, digest).equals(column(shadow, digest))) {
                 compareRows(source, shadow, catalog, found);
             }
