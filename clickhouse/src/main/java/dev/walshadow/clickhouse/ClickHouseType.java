@@ -21,7 +21,13 @@ public sealed interface ClickHouseType {
     default boolean canBeNullable() {
         return switch (this) {
             case Nullable _, Array _, Tuple _, Map _, LowCardinality _, Other _ -> false;
-            case Scalar _, FixedString _, Decimal _, DateTime _, DateTime64 _, Time64 _, Enum _ ->
+            case Scalar _,
+                    FixedString _,
+                    Decimal _,
+                    DateTime _,
+                    DateTime64 _,
+                    Time64 _,
+                    Enumeration _ ->
                     true;
         };
     }
@@ -152,12 +158,12 @@ public sealed interface ClickHouseType {
         }
     }
 
-    /** One label of an {@link Enum}. */
+    /** One label of an {@link Enumeration}. */
     record EnumValue(String label, int number) {}
 
     /** {@code bits} is 8 or 16. */
-    record Enum(int bits, List<EnumValue> values) implements ClickHouseType {
-        public Enum {
+    record Enumeration(int bits, List<EnumValue> values) implements ClickHouseType {
+        public Enumeration {
             values = List.copyOf(values);
         }
 

@@ -34,7 +34,7 @@ public abstract sealed class ColumnBuffer
             case ClickHouseType.Decimal decimal -> new FixedColumn(decimal.width());
             case ClickHouseType.DateTime _ -> new FixedColumn(4);
             case ClickHouseType.DateTime64 _, ClickHouseType.Time64 _ -> new FixedColumn(8);
-            case ClickHouseType.Enum enumeration -> new FixedColumn(enumeration.bits() / 8);
+            case ClickHouseType.Enumeration enumeration -> new FixedColumn(enumeration.bits() / 8);
             case ClickHouseType.Nullable nullable -> new NullableColumn(of(nullable.inner()));
             case ClickHouseType.LowCardinality low -> of(low.inner());
             case ClickHouseType.Array array -> new ArrayColumn(of(array.element()));

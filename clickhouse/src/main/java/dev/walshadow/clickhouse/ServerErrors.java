@@ -113,10 +113,10 @@ final class ServerErrors {
             String what, ClickHouseOptions options, ServerException server) {
         int code = server.getCode();
         int status = server.getTransportProtocolCode();
-        String text = firstLine(server.getMessage());
+        String text = firstLine(String.valueOf(server.getMessage()));
         ServerError cause = new ServerError(code, text, server);
         String said = String.format(Locale.ROOT, "code %d, %s", code, text);
-        if (ACCESS.contains(code) || code <= 0 && (status == 401 || status == 403)) {
+        if (ACCESS.contains(code) || (code <= 0 && (status == 401 || status == 403))) {
             return new ConfigurationException(
                     ClickHouseCodes.ACCESS,
                     String.format(

@@ -119,7 +119,7 @@ final class TypeParser {
             values.add(new EnumValue(label, number()));
         } while (accept(','));
         expect(')');
-        return new ClickHouseType.Enum(bits, values);
+        return new ClickHouseType.Enumeration(bits, values);
     }
 
     /** Whatever it is, up to the end of its balanced parentheses. */

@@ -9,7 +9,7 @@ final class Varint {
     static void put(ByteBuilder out, int value) {
         int rest = value;
         while ((rest & ~0x7F) != 0) {
-            out.putByte(rest & 0x7F | 0x80);
+            out.putByte((rest & 0x7F) | 0x80);
             rest >>>= 7;
         }
         out.putByte(rest);
