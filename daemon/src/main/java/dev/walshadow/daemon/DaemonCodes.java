@@ -18,6 +18,8 @@ public final class DaemonCodes {
     public static final Code SOURCE_VERSION = new Code(1912);
     public static final Code SLOT_MISSING = new Code(1913);
     public static final Code TARGET_UNREACHABLE = new Code(1914);
+    public static final Code SOURCE_SETTING = new Code(1915);
+    public static final Code SOURCE_RIGHTS = new Code(1916);
 
     private DaemonCodes() {}
 }

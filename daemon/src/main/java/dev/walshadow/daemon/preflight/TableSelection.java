@@ -1,0 +1,65 @@
+package dev.walshadow.daemon.preflight;
+
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.RelationName;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * Which tables replicate: those that match an include pattern and no exclude pattern. Patterns are
+ * {@code schema.table} or {@code table} (any schema), {@code *} matching any run of characters.
+ * System schemas never match.
+ */
+public final class TableSelection {
+    private final List<String> includes;
+    private final List<Pattern> included;
+    private final List<Pattern> excluded;
+
+    public TableSelection(List<String> include, List<String> exclude) {
+        this.includes = List.copyOf(include);
+        this.included = include.stream().map(TableSelection::compile).toList();
+        this.excluded = exclude.stream().map(TableSelection::compile).toList();
+    }
+
+    private static Pattern compile(String pattern) {
+        StringBuilder regex = new StringBuilder(pattern.contains(".") ? "" : "[^.]*\\.");
+        for (String literal : pattern.split("(?<=\\*)|(?=\\*)")) {
+            regex.append(literal.equals("*") ? ".*" : Pattern.quote(literal));
+        }
+        return Pattern.compile(regex.toString(), Pattern.DOTALL);
+    }
+
+    public boolean matches(RelationName name) {
+        String schema = name.schema();
+        if (schema.equals("information_schema") || schema.startsWith("pg_")) {
+            return false;
+        }
+        String text = name.toString();
+        return included.stream().anyMatch(pattern -> pattern.matcher(text).matches())
+                && excluded.stream().noneMatch(pattern -> pattern.matcher(text).matches());
+    }
+
+    /** True for a permanent or unlogged ordinary table that is selected by name. */
+    public boolean matches(RelationDescriptor relation) {
+        return relation.kind() == 'r' && relation.persistence() != 't' && matches(relation.name());
+    }
+
+    /** Include entries without a wildcard that name no table of the source. */
+    public List<String> unknown(Collection<RelationDescriptor> relations) {
+        List<String> unknown = new ArrayList<>();
+        for (int i = 0; i < includes.size(); i++) {
+            Pattern pattern = included.get(i);
+            boolean found =
+                    includes.get(i).contains("*")
+                            || relations.stream()
+                                    .filter(relation -> relation.kind() == 'r')
+                                    .anyMatch(r -> pattern.matcher(r.name().toString()).matches());
+            if (!found) {
+                unknown.add(includes.get(i));
+            }
+        }
+        return unknown;
+    }
+}

@@ -1,0 +1,40 @@
+package dev.walshadow.daemon.preflight;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.walshadow.catalog.RelationName;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class TableSelectionTest {
+    @Test
+    void everythingButSystemSchemasMatchesByDefault() {
+        TableSelection all = new TableSelection(List.of("*"), List.of());
+        assertThat(all.matches(new RelationName("public", "orders"))).isTrue();
+        assertThat(all.matches(new RelationName("Odd.Schema", "a*b"))).isTrue();
+        assertThat(all.matches(new RelationName("pg_catalog", "pg_class"))).isFalse();
+        assertThat(all.matches(new RelationName("information_schema", "t"))).isFalse();
+    }
+
+    @Test
+    void excludeWinsOverInclude() {
+        TableSelection some = new TableSelection(List.of("shop.*", "audit"), List.of("shop.tmp_*"));
+        assertThat(some.matches(new RelationName("shop", "orders"))).isTrue();
+        assertThat(some.matches(new RelationName("shop", "tmp_1"))).isFalse();
+        assertThat(some.matches(new RelationName("any", "audit"))).isTrue();
+        assertThat(some.matches(new RelationName("public", "orders"))).isFalse();
+    }
+
+    @Test
+    void patternsAreNoRegularExpressions() {
+        TableSelection odd = new TableSelection(List.of("s.a+(b"), List.of());
+        assertThat(odd.matches(new RelationName("s", "a+(b"))).isTrue();
+        assertThat(odd.matches(new RelationName("s", "aab"))).isFalse();
+    }
+
+    @Test
+    void namesThatMatchNoTableAreUnknown() {
+        TableSelection some = new TableSelection(List.of("public.ordres", "x*"), List.of());
+        assertThat(some.unknown(List.of())).containsExactly("public.ordres");
+    }
+}
