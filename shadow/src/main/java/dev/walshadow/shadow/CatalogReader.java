@@ -9,6 +9,7 @@ import java.util.List;
  * Reads descriptors by SQL, from the source and from the shadow alike, with a constant number of
  * statements whatever the number of relations.
  */
+@SuppressWarnings("DoNotCallSuggester")
 public final class CatalogReader {
     /** All ordinary, partitioned, TOAST relations and materialized views that are not temporary. */
     public List<RelationDescriptor> readAll(Connection session) throws SQLException {

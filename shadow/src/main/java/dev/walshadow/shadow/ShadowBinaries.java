@@ -5,6 +5,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the server binaries for the shadow. */
+@SuppressWarnings("DoNotCallSuggester")
 public final class ShadowBinaries {
     private ShadowBinaries() {}
 

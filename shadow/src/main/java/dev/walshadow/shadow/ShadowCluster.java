@@ -7,6 +7,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The shadow's server process over its data directory: configuration, start, supervision, stop. */
+@SuppressWarnings("DoNotCallSuggester")
 public final class ShadowCluster implements AutoCloseable {
     /**
      * @param dataDirectory laid from a base backup, never created here

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /** SQL sessions on the shadow. Only inside holds (I14): see {@link #read}. */
+@SuppressWarnings("DoNotCallSuggester")
 public final class ShadowSessions {
     /** What a read does with its session. */
     @FunctionalInterface

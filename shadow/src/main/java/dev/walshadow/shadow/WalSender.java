@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /** Serves physical replication to the shadow's walreceiver. */
+@SuppressWarnings("DoNotCallSuggester")
 public final class WalSender implements AutoCloseable {
     /**
      * @param systemIdentifier the source's, as IDENTIFY_SYSTEM reports it
