@@ -42,6 +42,6 @@ public final class ShadowRetention {
 
     private static boolean isSegmentName(String name) {
         return name.length() == SEGMENT_NAME_LENGTH
-                && name.chars().allMatch(c -> c >= '0' && c <= '9' || c >= 'A' && c <= 'F');
+                && name.chars().allMatch(c -> "0123456789ABCDEF".indexOf(c) >= 0);
     }
 }
