@@ -1,0 +1,368 @@
+package dev.walshadow.postgres.wal;
+
+import dev.walshadow.base.HaltException;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.postgres.Lsn;
+
+/**
+ * Flyweight over one complete record in one contiguous byte array, page headers already removed.
+ * Reused: valid until the next {@link #wrap}, or until the owner of the bytes goes on; never stored
+ * and never given to another thread. Layout: {@link XLogLayout}.
+ *
+ * <p>{@code wrap} checks every header against the bytes that are there, with the rules of
+ * PostgreSQL's {@code DecodeXLogRecord}; whatever the input, a wrapped record's offsets lie inside
+ * it, and anything else is a {@link HaltException} {@link WalCodes#CORRUPT_RECORD}. The checksum is
+ * verified separately ({@link WalChecksum#verify}).
+ */
+public final class WalRecord {
+    public static final int MAX_BLOCKS = XLogLayout.XLR_MAX_BLOCK_ID + 1;
+
+    private byte[] buffer = new byte[0];
+    private int offset;
+    private int length;
+    private long lsn;
+    private long nextLsn;
+    private int topLevelXid;
+    private int origin;
+    private int mainDataOffset;
+    private int mainDataLength;
+    private int blockCount;
+
+    private final int[] blockId = new int[MAX_BLOCKS];
+    private final int[] forkFlags = new int[MAX_BLOCKS];
+    private final int[] locatorOffset = new int[MAX_BLOCKS];
+    private final int[] blockNumber = new int[MAX_BLOCKS];
+    private final int[] dataOffset = new int[MAX_BLOCKS];
+    private final int[] dataLength = new int[MAX_BLOCKS];
+    private final int[] imageOffset = new int[MAX_BLOCKS];
+    private final int[] imageLength = new int[MAX_BLOCKS];
+    private final int[] holeOffset = new int[MAX_BLOCKS];
+    private final int[] holeLength = new int[MAX_BLOCKS];
+    private final int[] imageFlags = new int[MAX_BLOCKS];
+
+    /**
+     * Points at the record of {@code length} bytes (its {@code xl_tot_len}).
+     *
+     * @param lsn position of the record's first byte
+     * @param nextLsn position behind it as PostgreSQL reports it (EndRecPtr)
+     */
+    public void wrap(byte[] buffer, int offset, int length, long lsn, long nextLsn) {
+        this.buffer = buffer;
+        this.offset = offset;
+        this.length = length;
+        this.lsn = lsn;
+        this.nextLsn = nextLsn;
+        topLevelXid = 0;
+        origin = 0;
+        mainDataLength = 0;
+        blockCount = 0;
+        if (offset < 0
+                || length < XLogLayout.RECORD_HEADER_LENGTH
+                || length > buffer.length - offset) {
+            throw corrupt("the header does not fit into " + length + " bytes");
+        }
+        if (LittleEndian.getInt(buffer, offset) != length) {
+            throw corrupt(
+                    "xl_tot_len "
+                            + LittleEndian.getUnsignedInt(buffer, offset)
+                            + " is not the length of the record, "
+                            + length);
+        }
+        parseHeaders();
+    }
+
+    /** Walks the headers; {@code total} is what they promise to follow behind them. */
+    private void parseHeaders() {
+        byte[] bytes = buffer;
+        int at = offset + XLogLayout.RECORD_HEADER_LENGTH;
+        int end = offset + length;
+        int total = 0;
+        while (end - at > total) {
+            int id = bytes[at] & 0xFF;
+            if (id <= XLogLayout.XLR_MAX_BLOCK_ID) {
+                at = parseBlockHeader(id, at, end);
+                total += dataLength[blockCount - 1] + imageLength[blockCount - 1];
+            } else if (id == XLogLayout.XLR_BLOCK_ID_DATA_SHORT) {
+                need(at, 2, end);
+                mainDataLength = bytes[at + 1] & 0xFF;
+                total += mainDataLength;
+                at += 2;
+                break; // by convention, the main data header comes last
+            } else if (id == XLogLayout.XLR_BLOCK_ID_DATA_LONG) {
+                need(at, 5, end);
+                mainDataLength = LittleEndian.getInt(bytes, at + 1);
+                at += 5;
+                if (mainDataLength < 0 || mainDataLength > end - at) {
+                    throw corrupt("main data does not fit into the record");
+                }
+                total += mainDataLength;
+                break;
+            } else if (id == XLogLayout.XLR_BLOCK_ID_ORIGIN) {
+                need(at, 3, end);
+                origin = LittleEndian.getUnsignedShort(bytes, at + 1);
+                at += 3;
+            } else if (id == XLogLayout.XLR_BLOCK_ID_TOPLEVEL_XID) {
+                need(at, 5, end);
+                topLevelXid = LittleEndian.getInt(bytes, at + 1);
+                at += 5;
+            } else {
+                throw corrupt("invalid block_id " + id);
+            }
+        }
+        if (end - at != total) {
+            throw corrupt("headers promise " + total + " bytes behind them, found " + (end - at));
+        }
+        placeData(at);
+    }
+
+    /** Images and data follow in the order of their headers, the main data last. */
+    private void placeData(int start) {
+        int at = start;
+        for (int i = 0; i < blockCount; i++) {
+            imageOffset[i] = at;
+            at += imageLength[i];
+            dataOffset[i] = at;
+            at += dataLength[i];
+        }
+        mainDataOffset = at;
+    }
+
+    private int parseBlockHeader(int id, int start, int end) {
+        byte[] bytes = buffer;
+        int i = blockCount;
+        if (i > 0 && id <= blockId[i - 1]) {
+            throw corrupt("out-of-order block_id " + id);
+        }
+        need(start, XLogLayout.BLOCK_HEADER_LENGTH, end);
+        int flags = bytes[start + XLogLayout.BLOCK_FORK_FLAGS] & 0xFF;
+        int data = LittleEndian.getUnsignedShort(bytes, start + XLogLayout.BLOCK_DATA_LENGTH);
+        if ((flags & XLogLayout.BKPBLOCK_HAS_DATA) != 0 != data > 0) {
+            throw corrupt("BKPBLOCK_HAS_DATA contradicts data length " + data);
+        }
+        int at = start + XLogLayout.BLOCK_HEADER_LENGTH;
+        blockId[i] = id;
+        forkFlags[i] = flags;
+        dataLength[i] = data;
+        if ((flags & XLogLayout.BKPBLOCK_HAS_IMAGE) != 0) {
+            at = parseImageHeader(i, at, end);
+        } else {
+            imageLength[i] = 0;
+            holeOffset[i] = 0;
+            holeLength[i] = 0;
+            imageFlags[i] = 0;
+        }
+        if ((flags & XLogLayout.BKPBLOCK_SAME_REL) != 0) {
+            if (i == 0) {
+                throw corrupt("BKPBLOCK_SAME_REL set but no previous relation");
+            }
+            locatorOffset[i] = locatorOffset[i - 1];
+        } else {
+            need(at, XLogLayout.LOCATOR_LENGTH, end);
+            locatorOffset[i] = at;
+            at += XLogLayout.LOCATOR_LENGTH;
+        }
+        need(at, Integer.BYTES, end);
+        blockNumber[i] = LittleEndian.getInt(bytes, at);
+        blockCount = i + 1;
+        return at + Integer.BYTES;
+    }
+
+    private int parseImageHeader(int i, int start, int end) {
+        byte[] bytes = buffer;
+        need(start, XLogLayout.IMAGE_HEADER_LENGTH, end);
+        int image = LittleEndian.getUnsignedShort(bytes, start);
+        int hole = LittleEndian.getUnsignedShort(bytes, start + XLogLayout.IMAGE_HOLE_OFFSET);
+        int flags = bytes[start + XLogLayout.IMAGE_INFO] & 0xFF;
+        int at = start + XLogLayout.IMAGE_HEADER_LENGTH;
+        boolean hasHole = (flags & XLogLayout.BKPIMAGE_HAS_HOLE) != 0;
+        boolean compressed = (flags & XLogLayout.BKPIMAGE_COMPRESSED_MASK) != 0;
+        int holeBytes = 0;
+        if (compressed) {
+            if (hasHole) {
+                need(at, Short.BYTES, end);
+                holeBytes = LittleEndian.getUnsignedShort(bytes, at);
+                at += Short.BYTES;
+            }
+        } else {
+            holeBytes = XLogLayout.PAGE_SIZE - image;
+        }
+        boolean fits =
+                compressed
+                        ? image < XLogLayout.PAGE_SIZE && (hasHole || hole == 0)
+                        : hasHole == (holeBytes > 0) && holeBytes >= 0 && (hasHole || hole == 0);
+        if (!fits
+                || hasHole && (hole == 0 || holeBytes == 0)
+                || hole + holeBytes > XLogLayout.PAGE_SIZE) {
+            throw corrupt(
+                    "page image of "
+                            + image
+                            + " bytes, hole "
+                            + hole
+                            + "+"
+                            + holeBytes
+                            + ", bimg_info "
+                            + flags);
+        }
+        imageLength[i] = image;
+        holeOffset[i] = hole;
+        holeLength[i] = holeBytes;
+        imageFlags[i] = flags;
+        return at;
+    }
+
+    private void need(int at, int bytes, int end) {
+        if (end - at < bytes) {
+            throw corrupt("a header is cut off at the record's end");
+        }
+    }
+
+    /** The failure to throw when this record's payload is not what PostgreSQL writes. */
+    public HaltException corrupt(String found) {
+        return new HaltException(
+                WalCodes.CORRUPT_RECORD,
+                "invalid WAL record at "
+                        + Lsn.format(lsn)
+                        + ": "
+                        + found
+                        + "; the WAL is damaged or was not written by PostgreSQL 15-18. Compare"
+                        + " with pg_waldump on the source.");
+    }
+
+    public byte[] buffer() {
+        return buffer;
+    }
+
+    public int offset() {
+        return offset;
+    }
+
+    /** xl_tot_len. */
+    public int length() {
+        return length;
+    }
+
+    public long lsn() {
+        return lsn;
+    }
+
+    /** EndRecPtr: where the next record is looked for, and what replay of this one reports. */
+    public long nextLsn() {
+        return nextLsn;
+    }
+
+    public int xid() {
+        return LittleEndian.getInt(buffer, offset + XLogLayout.XID);
+    }
+
+    public long previousLsn() {
+        return LittleEndian.getLong(buffer, offset + XLogLayout.PREVIOUS);
+    }
+
+    /** The whole xl_info; {@code & 0xF0} is the resource manager's part. */
+    public int info() {
+        return buffer[offset + XLogLayout.INFO] & 0xFF;
+    }
+
+    /** An id of {@link ResourceManager}. */
+    public int resourceManager() {
+        return buffer[offset + XLogLayout.RMID] & 0xFF;
+    }
+
+    public int checksum() {
+        return LittleEndian.getInt(buffer, offset + XLogLayout.CRC);
+    }
+
+    /** The top-level transaction, where the record names it (first record of a subxact), else 0. */
+    public int topLevelXid() {
+        return topLevelXid;
+    }
+
+    /** The replication origin, 0 if none. */
+    public int origin() {
+        return origin;
+    }
+
+    public int mainDataOffset() {
+        return mainDataOffset;
+    }
+
+    public int mainDataLength() {
+        return mainDataLength;
+    }
+
+    /** Number of block references; the {@code i} of the accessors below is an index, not an id. */
+    public int blockCount() {
+        return blockCount;
+    }
+
+    public int blockId(int i) {
+        return blockId[i];
+    }
+
+    public int forkNumber(int i) {
+        return forkFlags[i] & XLogLayout.BKPBLOCK_FORK_MASK;
+    }
+
+    public int tablespaceOid(int i) {
+        return LittleEndian.getInt(buffer, locatorOffset[i]);
+    }
+
+    public int databaseOid(int i) {
+        return LittleEndian.getInt(buffer, locatorOffset[i] + XLogLayout.LOCATOR_DATABASE);
+    }
+
+    public int relationNumber(int i) {
+        return LittleEndian.getInt(buffer, locatorOffset[i] + XLogLayout.LOCATOR_RELATION);
+    }
+
+    public int blockNumber(int i) {
+        return blockNumber[i];
+    }
+
+    public boolean hasImage(int i) {
+        return (forkFlags[i] & XLogLayout.BKPBLOCK_HAS_IMAGE) != 0;
+    }
+
+    /** True if replay restores the image (and then ignores the block's data). */
+    public boolean imageApplies(int i) {
+        return (imageFlags[i] & XLogLayout.BKPIMAGE_APPLY) != 0;
+    }
+
+    public boolean willInit(int i) {
+        return (forkFlags[i] & XLogLayout.BKPBLOCK_WILL_INIT) != 0;
+    }
+
+    public boolean hasData(int i) {
+        return (forkFlags[i] & XLogLayout.BKPBLOCK_HAS_DATA) != 0;
+    }
+
+    public int dataOffset(int i) {
+        return dataOffset[i];
+    }
+
+    public int dataLength(int i) {
+        return dataLength[i];
+    }
+
+    public int imageOffset(int i) {
+        return imageOffset[i];
+    }
+
+    /** Stored bytes of the image, compressed or without its hole. */
+    public int imageLength(int i) {
+        return imageLength[i];
+    }
+
+    public int imageHoleOffset(int i) {
+        return holeOffset[i];
+    }
+
+    public int imageHoleLength(int i) {
+        return holeLength[i];
+    }
+
+    /** bimg_info. */
+    public int imageFlags(int i) {
+        return imageFlags[i];
+    }
+}

@@ -1,0 +1,105 @@
+package dev.walshadow.source;
+
+import java.util.Arrays;
+
+/**
+ * What a commit that changed catalogs says about the change. A flyweight: valid during the call
+ * that hands it over.
+ */
+public final class CatalogBoundary {
+    private int xid;
+    private long commitLsn;
+    private long nextLsn;
+    private int databaseOid;
+    private long catalogs;
+    private boolean onlyTemporary;
+    private int[] relations = new int[16];
+    private int relationCount;
+    private boolean allRelations;
+
+    void clear(int xid, long commitLsn, long nextLsn, int databaseOid, long catalogs) {
+        this.xid = xid;
+        this.commitLsn = commitLsn;
+        this.nextLsn = nextLsn;
+        this.databaseOid = databaseOid;
+        this.catalogs = catalogs;
+        onlyTemporary = false;
+        relationCount = 0;
+        allRelations = false;
+    }
+
+    void onlyTemporary(boolean value) {
+        onlyTemporary = value;
+    }
+
+    void addRelation(int oid) {
+        if (oid == 0) {
+            allRelations = true;
+            return;
+        }
+        for (int i = 0; i < relationCount; i++) {
+            if (relations[i] == oid) {
+                return;
+            }
+        }
+        if (relationCount == relations.length) {
+            relations = Arrays.copyOf(relations, relationCount * 2);
+        }
+        relations[relationCount++] = oid;
+    }
+
+    /** The top-level transaction that committed. */
+    public int xid() {
+        return xid;
+    }
+
+    public long commitLsn() {
+        return commitLsn;
+    }
+
+    /** The replay position at which the shadow shows this commit. */
+    public long nextLsn() {
+        return nextLsn;
+    }
+
+    public int databaseOid() {
+        return databaseOid;
+    }
+
+    /** Bits of {@link Catalogs} that the transaction wrote. */
+    public long catalogs() {
+        return catalogs;
+    }
+
+    /** The relations (tables, indexes, TOAST tables, composites) that relcache messages name. */
+    public int relationCount() {
+        return relationCount;
+    }
+
+    public int relation(int i) {
+        return relations[i];
+    }
+
+    /** A relcache message named every relation (relation 0). */
+    public boolean allRelations() {
+        return allRelations;
+    }
+
+    /** Types changed in a way that names no dependent table: read all types again. */
+    public boolean allTypes() {
+        return (catalogs & (Catalogs.ENUM | Catalogs.RANGE | Catalogs.TYPE_CHANGED)) != 0;
+    }
+
+    /** A schema was renamed or dropped: read all names again. */
+    public boolean allNames() {
+        return (catalogs & Catalogs.NAMESPACE_CHANGED) != 0;
+    }
+
+    /**
+     * Every pg_class row that the transaction inserted was seen to be that of a temporary relation,
+     * and there was one. If, besides, no named relation is known, nothing changed for us.
+     */
+    public boolean insertedOnlyTemporary() {
+        return onlyTemporary;
+    }
+}

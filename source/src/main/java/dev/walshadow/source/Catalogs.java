@@ -1,0 +1,79 @@
+package dev.walshadow.source;
+
+/**
+ * The catalogs whose writes are told apart, as bits of a {@code long}. OIDs are fixed in {@code
+ * src/include/catalog/*.h}, PostgreSQL 15-18.
+ */
+public final class Catalogs {
+    public static final int FIRST_NORMAL_OID = 16384;
+    public static final int GLOBAL_TABLESPACE = 1664;
+
+    public static final int PG_TYPE = 1247;
+    public static final int PG_ATTRIBUTE = 1249;
+    public static final int PG_CLASS = 1259;
+    public static final int PG_DATABASE = 1262;
+    public static final int PG_INDEX = 2610;
+    public static final int PG_INHERITS = 2611;
+    public static final int PG_LARGEOBJECT = 2613;
+    public static final int PG_NAMESPACE = 2615;
+    public static final int PG_STATISTIC = 2619;
+    public static final int PG_LARGEOBJECT_LOID_PN_INDEX = 2683;
+    public static final int PG_PARTITIONED_TABLE = 3350;
+    public static final int PG_ENUM = 3501;
+    public static final int PG_RANGE = 3541;
+
+    public static final long CLASS = 1;
+    public static final long ATTRIBUTE = 1 << 1;
+    public static final long INDEX = 1 << 2;
+    public static final long INHERITS = 1 << 3;
+    public static final long PARTITIONED_TABLE = 1 << 4;
+    public static final long ENUM = 1 << 5;
+    public static final long RANGE = 1 << 6;
+    public static final long TYPE = 1 << 7;
+
+    /** pg_type by UPDATE or DELETE. */
+    public static final long TYPE_CHANGED = 1 << 8;
+
+    public static final long NAMESPACE = 1 << 9;
+
+    /** pg_namespace by UPDATE or DELETE. */
+    public static final long NAMESPACE_CHANGED = 1 << 10;
+
+    public static final long DATABASE = 1 << 11;
+    public static final long STATISTIC = 1 << 12;
+
+    /** Any catalog that has no bit of its own. */
+    public static final long OTHER = 1 << 13;
+
+    /** A transaction that wrote one of these is a boundary. */
+    public static final long BOUNDARY =
+            CLASS
+                    | ATTRIBUTE
+                    | INDEX
+                    | INHERITS
+                    | PARTITIONED_TABLE
+                    | ENUM
+                    | RANGE
+                    | TYPE_CHANGED
+                    | NAMESPACE_CHANGED;
+
+    private Catalogs() {}
+
+    /** The bit of the catalog with this OID (also of an index or TOAST table: OTHER). */
+    public static long bit(int catalogOid) {
+        return switch (catalogOid) {
+            case PG_CLASS -> CLASS;
+            case PG_ATTRIBUTE -> ATTRIBUTE;
+            case PG_INDEX -> INDEX;
+            case PG_INHERITS -> INHERITS;
+            case PG_PARTITIONED_TABLE -> PARTITIONED_TABLE;
+            case PG_ENUM -> ENUM;
+            case PG_RANGE -> RANGE;
+            case PG_TYPE -> TYPE;
+            case PG_NAMESPACE -> NAMESPACE;
+            case PG_DATABASE -> DATABASE;
+            case PG_STATISTIC -> STATISTIC;
+            default -> OTHER;
+        };
+    }
+}
