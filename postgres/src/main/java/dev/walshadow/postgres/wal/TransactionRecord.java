@@ -6,7 +6,6 @@ import dev.walshadow.base.Invariant;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.RelationLocator;
 import java.nio.charset.StandardCharsets;
-import org.jspecify.annotations.Nullable;
 
 /**
  * View over a record of {@link ResourceManager#TRANSACTION}. Reused; valid as long as the wrapped
@@ -19,7 +18,6 @@ import org.jspecify.annotations.Nullable;
 public final class TransactionRecord {
     private final int statsItemLength;
 
-    private @Nullable WalRecord record;
     private byte[] bytes = new byte[0];
     private int operation;
     private int xinfo;
@@ -76,7 +74,6 @@ public final class TransactionRecord {
     }
 
     private void clear(WalRecord wrapped) {
-        record = wrapped;
         bytes = wrapped.buffer();
         operation = wrapped.info() & XLOG_XACT_OPMASK;
         xid = wrapped.xid();
@@ -162,7 +159,7 @@ public final class TransactionRecord {
         timestampMicros = LittleEndian.getLong(bytes, start + PREPARE_TIME);
         originLsn = LittleEndian.getLong(bytes, start + PREPARE_ORIGIN_LSN);
         originTimestampMicros = LittleEndian.getLong(bytes, start + PREPARE_ORIGIN_TIME);
-        long at = start + PREPARE_LENGTH;
+        long at = (long) start + PREPARE_LENGTH;
         int gidBytes = LittleEndian.getUnsignedShort(bytes, start + PREPARE_GID_LENGTH);
         gidOffset = (int) at;
         gidLength = Math.max(0, gidBytes - 1);

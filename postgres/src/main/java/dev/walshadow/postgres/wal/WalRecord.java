@@ -191,7 +191,7 @@ public final class WalRecord {
                         ? image < XLogLayout.PAGE_SIZE && (hasHole || hole == 0)
                         : hasHole == (holeBytes > 0) && holeBytes >= 0 && (hasHole || hole == 0);
         if (!fits
-                || hasHole && (hole == 0 || holeBytes == 0)
+                || (hasHole && (hole == 0 || holeBytes == 0))
                 || hole + holeBytes > XLogLayout.PAGE_SIZE) {
             throw corrupt(
                     "page image of "
