@@ -1,0 +1,15 @@
+package dev.walshadow.postgres.value;
+
+import dev.walshadow.base.ByteBuilder;
+
+/** Turns a type's on-disk bytes into the text that its output function prints. */
+@FunctionalInterface
+public interface ValueCodec {
+    /**
+     * Appends the text.
+     *
+     * @param offset of a varlena type: its detoasted payload, behind the header
+     * @throws dev.walshadow.base.QuarantineException if the bytes are no value of the type
+     */
+    void appendText(byte[] bytes, int offset, int length, ByteBuilder out);
+}
