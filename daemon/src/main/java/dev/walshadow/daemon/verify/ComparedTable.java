@@ -1,0 +1,33 @@
+package dev.walshadow.daemon.verify;
+
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.clickhouse.ClickHouseType;
+import java.util.List;
+
+/**
+ * A table on both sides, as far as a comparison needs it.
+ *
+ * @param deletedColumn the target's {@code _is_deleted} column
+ * @param columns those that replicate, in source order
+ */
+public record ComparedTable(
+        RelationName source,
+        String targetDatabase,
+        String targetTable,
+        String deletedColumn,
+        List<Column> columns) {
+    /**
+     * @param sourceType PostgreSQL's base type name, e.g. {@code bytea}
+     * @param key part of the target's sorting key
+     */
+    public record Column(
+            String sourceName,
+            String sourceType,
+            String targetName,
+            ClickHouseType targetType,
+            boolean key) {}
+
+    public ComparedTable {
+        columns = List.copyOf(columns);
+    }
+}

@@ -1,0 +1,143 @@
+package dev.walshadow.daemon.verify;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyOut;
+
+/** Reads a table's rows from the source by COPY, as PostgreSQL's own text. */
+final class SourceRows {
+    private final Connection connection;
+
+    /** Takes the session over: UTC, ISO dates, hex bytea, exact floats. */
+    SourceRows(Connection connection) throws SQLException {
+        this.connection = connection;
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SET TimeZone = 'UTC'");
+            statement.execute("SET DateStyle = 'ISO, YMD'");
+            statement.execute("SET IntervalStyle = 'postgres'");
+            statement.execute("SET bytea_output = 'hex'");
+            statement.execute("SET extra_float_digits = 1");
+            statement.execute("SET xmloption = 'content'");
+            statement.execute("SET client_encoding = 'UTF8'");
+        }
+    }
+
+    Connection connection() {
+        return connection;
+    }
+
+    /** All rows, in no order. The consumer gets canonical values, valid after it returns too. */
+    void scan(ComparedTable table, Consumer<List<@Nullable String>> consumer) throws SQLException {
+        copy(table, "", consumer);
+    }
+
+    /** The rows with these keys (PostgreSQL's text of the key columns). */
+    void lookup(
+            ComparedTable table, List<List<String>> keys, Consumer<List<@Nullable String>> consumer)
+            throws SQLException {
+        String columns =
+                table.columns().stream()
+                        .filter(ComparedTable.Column::key)
+                        .map(column -> quoteIdentifier(column.sourceName()))
+                        .collect(Collectors.joining(", ", "(", ")"));
+        String values =
+                keys.stream()
+                        .map(key ->
+                                key.stream()
+                                        .map(SourceRows::quoteLiteral)
+                                        .collect(Collectors.joining(", ", "(", ")")))
+                        .collect(Collectors.joining(", "));
+        copy(table, " WHERE " + columns + " IN (" + values + ")", consumer);
+    }
+
+    private void copy(ComparedTable table, String where, Consumer<List<@Nullable String>> consumer)
+            throws SQLException {
+        String columns =
+                table.columns().stream()
+                        .map(SourceRows::expression)
+                        .collect(Collectors.joining(", "));
+        String sql =
+                "COPY (SELECT "
+                        + columns
+                        + " FROM ONLY "
+                        + quoteIdentifier(table.source().schema())
+                        + "."
+                        + quoteIdentifier(table.source().name())
+                        + where
+                        + ") TO STDOUT";
+        CopyOut copy = connection.unwrap(PGConnection.class).getCopyAPI().copyOut(sql);
+        try {
+            for (byte[] line = copy.readFromCopy(); line != null; line = copy.readFromCopy()) {
+                consumer.accept(parse(table, line));
+            }
+        } finally {
+            if (copy.isActive()) {
+                copy.cancelCopy();
+            }
+        }
+    }
+
+    private static String expression(ComparedTable.Column column) {
+        String name = quoteIdentifier(column.sourceName());
+        return column.sourceType().equals("money") ? name + "::numeric" : name;
+    }
+
+    private static List<@Nullable String> parse(ComparedTable table, byte[] line) {
+        String text = new String(line, StandardCharsets.UTF_8);
+        List<@Nullable String> values = new ArrayList<>(table.columns().size());
+        int start = 0;
+        int end = text.endsWith("\n") ? text.length() - 1 : text.length();
+        for (ComparedTable.Column column : table.columns()) {
+            int tab = text.indexOf('\t', start);
+            int stop = tab < 0 ? end : tab;
+            String field = unescape(text.substring(start, stop));
+            values.add(CanonicalText.ofSource(field, column.targetType()));
+            start = stop + 1;
+        }
+        return values;
+    }
+
+    /** The text format of COPY: {@code \N} is NULL, backslash escapes. */
+    private static @Nullable String unescape(String field) {
+        if (field.equals("\\N")) {
+            return null;
+        }
+        if (field.indexOf('\\') < 0) {
+            return field;
+        }
+        StringBuilder text = new StringBuilder(field.length());
+        for (int i = 0; i < field.length(); i++) {
+            char c = field.charAt(i);
+            if (c == '\\') {
+                c =
+                        switch (field.charAt(++i)) {
+                            case 'b' -> '\b';
+                            case 'f' -> '\f';
+                            case 'n' -> '\n';
+                            case 'r' -> '\r';
+                            case 't' -> '\t';
+                            case 'v' -> '\u000B';
+                            default -> field.charAt(i);
+                        };
+            }
+            text.append(c);
+        }
+        return text.toString();
+    }
+
+    static String quoteIdentifier(String name) {
+        return "\"" + name.replace("\"", "\"\"") + "\"";
+    }
+
+    private static String quoteLiteral(String text) {
+        return "'" + text.replace("'", "''") + "'";
+    }
+}

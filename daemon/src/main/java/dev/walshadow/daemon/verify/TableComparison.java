@@ -1,0 +1,292 @@
+package dev.walshadow.daemon.verify;
+
+import dev.walshadow.daemon.verify.TableResult.Difference;
+import dev.walshadow.daemon.verify.TableResult.Kind;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Compares one table. First the digests of all rows of both sides, taken after the watermark has
+ * passed a position; then, for the keys that differ, the rows themselves between two readings of
+ * the source, at ever later positions: under load a key only counts as unequal when the source
+ * showed the same row before and after ClickHouse was read, twice.
+ */
+final class TableComparison {
+    /** More keys than these are not looked at one by one. */
+    private static final int CANDIDATES_LIMIT = 20_000;
+
+    private static final int LOOKUP_BATCH = 500;
+    private static final int ROUNDS_LIMIT = 50;
+    private static final int CONFIRMATIONS = 2;
+    private static final long ROWS_PER_PARTITION = 500_000;
+
+    private final SourceRows source;
+    private final TargetRows target;
+    private final Positions positions;
+    private final VerifyProgress progress;
+
+    /** Waits until everything that the source has committed by now is in ClickHouse. */
+    interface Positions {
+        void awaitCurrent() throws InterruptedException, SQLException;
+    }
+
+    TableComparison(
+            SourceRows source, TargetRows target, Positions positions, VerifyProgress progress) {
+        this.source = source;
+        this.target = target;
+        this.positions = positions;
+        this.progress = progress;
+    }
+
+    private record Key(long high, long low) {}
+
+    TableResult compare(ComparedTable table, long estimatedRows)
+            throws InterruptedException, SQLException {
+        positions.awaitCurrent();
+        int partitions = Integer.highestOneBit((int) (estimatedRows / ROWS_PER_PARTITION) * 2 | 1);
+        try (DigestStore left = new DigestStore(temporary(), partitions);
+                DigestStore right = new DigestStore(temporary(), partitions)) {
+            source.scan(table, collect(table, left));
+            target.scan(table, collect(table, right));
+            Map<Key, Kind> candidates = new HashMap<>();
+            long[] counts = new long[Kind.values().length];
+            for (int i = 0; i < partitions; i++) {
+                differences(left.partition(i), right.partition(i), candidates, counts);
+            }
+            long total = counts[0] + counts[1] + counts[2];
+            if (total > CANDIDATES_LIMIT) {
+                return result(table, left, right, counts, shown(table, candidates.keySet()));
+            }
+            List<Difference> settled = settle(table, candidates.keySet());
+            long[] remaining = new long[Kind.values().length];
+            settled.forEach(difference -> remaining[difference.kind().ordinal()]++);
+            return result(table, left, right, remaining, settled);
+        }
+    }
+
+    private static TableResult result(
+            ComparedTable table,
+            DigestStore left,
+            DigestStore right,
+            long[] counts,
+            List<Difference> differences) {
+        return new TableResult(
+                table.source(),
+                left.rows(),
+                right.rows(),
+                counts[Kind.MISSING_IN_CLICKHOUSE.ordinal()],
+                counts[Kind.ONLY_IN_CLICKHOUSE.ordinal()],
+                counts[Kind.DIFFERENT.ordinal()],
+                differences.subList(0, Math.min(TableResult.SHOWN, differences.size())));
+    }
+
+    private static Path temporary() {
+        try {
+            return Files.createTempDirectory("walshadow-verify");
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot make a temporary directory", e);
+        }
+    }
+
+    private Consumer<List<@Nullable String>> collect(ComparedTable table, DigestStore store) {
+        RowDigest digest = new RowDigest(table.columns());
+        return values -> {
+            digest.compute(values);
+            store.add(digest.keyHigh, digest.keyLow, digest.row);
+            progress.rowRead();
+        };
+    }
+
+    private static void differences(
+            byte[] left, byte[] right, Map<Key, Kind> candidates, long[] counts) {
+        Map<Key, Long> rows = new HashMap<>();
+        for (int i = 0; i < left.length / DigestStore.ENTRY_BYTES; i++) {
+            rows.put(key(left, i), DigestStore.row(left, i));
+        }
+        for (int i = 0; i < right.length / DigestStore.ENTRY_BYTES; i++) {
+            Key key = key(right, i);
+            Long row = rows.remove(key);
+            if (row == null) {
+                note(key, Kind.ONLY_IN_CLICKHOUSE, candidates, counts);
+            } else if (row != DigestStore.row(right, i)) {
+                note(key, Kind.DIFFERENT, candidates, counts);
+            }
+        }
+        rows.keySet().forEach(key -> note(key, Kind.MISSING_IN_CLICKHOUSE, candidates, counts));
+    }
+
+    private static Key key(byte[] entries, int index) {
+        return new Key(DigestStore.keyHigh(entries, index), DigestStore.keyLow(entries, index));
+    }
+
+    private static void note(Key key, Kind kind, Map<Key, Kind> candidates, long[] counts) {
+        counts[kind.ordinal()]++;
+        if (candidates.size() <= CANDIDATES_LIMIT) {
+            candidates.put(key, kind);
+        }
+    }
+
+    /** The first few of very many differences, without a second look. */
+    private List<Difference> shown(ComparedTable table, Set<Key> candidates) throws SQLException {
+        List<List<String>> keys = new ArrayList<>(keyTexts(table, candidates));
+        List<List<String>> few = keys.subList(0, Math.min(TableResult.SHOWN, keys.size()));
+        List<Difference> differences = new ArrayList<>();
+        compareRows(
+                table,
+                few,
+                read(table, few, source::lookup),
+                read(table, few, (t, k, c) -> target.lookup(t, k, c)),
+                differences);
+        return differences;
+    }
+
+    private List<Difference> settle(ComparedTable table, Set<Key> candidates)
+            throws InterruptedException, SQLException {
+        List<Difference> differences = new ArrayList<>();
+        if (candidates.isEmpty()) {
+            return differences;
+        }
+        List<List<String>> keys = new ArrayList<>(keyTexts(table, candidates));
+        for (int from = 0; from < keys.size(); from += LOOKUP_BATCH) {
+            List<List<String>> batch =
+                    keys.subList(from, Math.min(keys.size(), from + LOOKUP_BATCH));
+            settleBatch(table, batch, differences);
+        }
+        return differences;
+    }
+
+    private void settleBatch(
+            ComparedTable table, List<List<String>> batch, List<Difference> differences)
+            throws InterruptedException, SQLException {
+        Map<List<String>, Integer> confirmed = new HashMap<>();
+        List<List<String>> open = batch;
+        for (int round = 0; !open.isEmpty(); round++) {
+            Map<List<String>, List<@Nullable String>> before = read(table, open, source::lookup);
+            positions.awaitCurrent();
+            Map<List<String>, List<@Nullable String>> found =
+                    read(table, open, (t, k, c) -> target.lookup(t, k, c));
+            Map<List<String>, List<@Nullable String>> after = read(table, open, source::lookup);
+            List<List<String>> unsettled = new ArrayList<>();
+            for (List<String> key : open) {
+                List<@Nullable String> there = found.get(key);
+                if (Objects.equals(there, before.get(key))
+                        || Objects.equals(there, after.get(key))) {
+                    continue;
+                }
+                boolean still = Objects.equals(before.get(key), after.get(key));
+                int times = confirmed.merge(key, still ? 1 : 0, Integer::sum);
+                if (times >= CONFIRMATIONS || round >= ROUNDS_LIMIT) {
+                    compareRows(table, List.of(key), after, found, differences);
+                } else {
+                    unsettled.add(key);
+                }
+            }
+            open = unsettled;
+        }
+    }
+
+    /** A way to read rows by key. */
+    private interface Lookup {
+        void read(
+                ComparedTable table,
+                List<List<String>> keys,
+                Consumer<List<@Nullable String>> consumer)
+                throws SQLException;
+    }
+
+    private static Map<List<String>, List<@Nullable String>> read(
+            ComparedTable table, List<List<String>> keys, Lookup lookup) throws SQLException {
+        Map<List<String>, List<@Nullable String>> rows = new HashMap<>();
+        lookup.read(table, keys, row -> rows.put(keyText(table, row), row));
+        return rows;
+    }
+
+    private static List<String> keyText(ComparedTable table, List<@Nullable String> row) {
+        List<String> key = new ArrayList<>();
+        for (int i = 0; i < row.size(); i++) {
+            if (table.columns().get(i).key()) {
+                key.add(String.valueOf(row.get(i)));
+            }
+        }
+        return key;
+    }
+
+    /** Reads both sides again to learn the keys behind digests. */
+    private Collection<List<String>> keyTexts(ComparedTable table, Set<Key> candidates)
+            throws SQLException {
+        Set<List<String>> keys = new HashSet<>();
+        RowDigest digest = new RowDigest(table.columns());
+        Consumer<List<@Nullable String>> pick =
+                row -> {
+                    digest.compute(row);
+                    if (candidates.contains(new Key(digest.keyHigh, digest.keyLow))) {
+                        keys.add(keyText(table, row));
+                    }
+                };
+        source.scan(table, pick);
+        target.scan(table, pick);
+        return keys;
+    }
+
+    private static void compareRows(
+            ComparedTable table,
+            List<List<String>> keys,
+            Map<List<String>, List<@Nullable String>> left,
+            Map<List<String>, List<@Nullable String>> right,
+            List<Difference> into) {
+        for (List<String> key : keys) {
+            List<@Nullable String> there = right.get(key);
+            List<@Nullable String> here = left.get(key);
+            String label = label(table, key);
+            if (here == null && there != null) {
+                into.add(
+                        new Difference(Kind.ONLY_IN_CLICKHOUSE, label, "", null, there.toString()));
+            } else if (here != null && there == null) {
+                into.add(
+                        new Difference(
+                                Kind.MISSING_IN_CLICKHOUSE, label, "", here.toString(), null));
+            } else if (here != null && there != null && !here.equals(there)) {
+                into.add(firstDifference(table, label, here, there));
+            }
+        }
+    }
+
+    private static Difference firstDifference(
+            ComparedTable table,
+            String label,
+            List<@Nullable String> here,
+            List<@Nullable String> there) {
+        int column = 0;
+        while (Objects.equals(here.get(column), there.get(column))) {
+            column++;
+        }
+        String name = table.columns().get(column).sourceName();
+        return new Difference(Kind.DIFFERENT, label, name, here.get(column), there.get(column));
+    }
+
+    private static String label(ComparedTable table, List<String> key) {
+        Map<String, String> parts = new LinkedHashMap<>();
+        int at = 0;
+        for (ComparedTable.Column column : table.columns()) {
+            if (column.key()) {
+                parts.put(column.sourceName(), key.get(at++));
+            }
+        }
+        String text = parts.toString();
+        return text.substring(1, text.length() - 1);
+    }
+}
