@@ -28,7 +28,7 @@ public final class Ddl {
     }
 
     /** The name as it is where ClickHouse prints it unquoted, else in backticks. */
-    static String identifierIfNeeded(String name) {
+    public static String identifierIfNeeded(String name) {
         boolean plain = !name.isEmpty() && !Character.isDigit(name.charAt(0));
         for (int i = 0; plain && i < name.length(); i++) {
             char c = name.charAt(i);

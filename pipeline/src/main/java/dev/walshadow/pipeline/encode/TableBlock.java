@@ -1,0 +1,75 @@
+package dev.walshadow.pipeline.encode;
+
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.clickhouse.ColumnBuffer;
+import dev.walshadow.clickhouse.NativeBlock;
+import dev.walshadow.clickhouse.NullableColumn;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rows of one table on their way to ClickHouse. Filled by one thread; handed over whole. Every
+ * encoder of the same mapping may fill it.
+ */
+public final class TableBlock {
+    private final TableMapping mapping;
+    private final NativeBlock block;
+
+    /** Per column its null map, or null; and where its values go. */
+    final @Nullable NullableColumn[] nulls;
+
+    final ColumnBuffer[] values;
+
+    public TableBlock(TableMapping mapping) {
+        this.mapping = mapping;
+        this.block = new NativeBlock(mapping.blockNames(), mapping.blockTypes());
+        this.nulls = new @Nullable NullableColumn[block.columnCount()];
+        this.values = new ColumnBuffer[block.columnCount()];
+        for (int i = 0; i < values.length; i++) {
+            ColumnBuffer column = block.column(i);
+            nulls[i] = column instanceof NullableColumn nullable ? nullable : null;
+            values[i] = column instanceof NullableColumn nullable ? nullable.inner() : column;
+        }
+    }
+
+    public TableMapping mapping() {
+        return mapping;
+    }
+
+    /** What is sent. */
+    public NativeBlock nativeBlock() {
+        return block;
+    }
+
+    public int rows() {
+        return block.rows();
+    }
+
+    public long bytes() {
+        return block.bytes();
+    }
+
+    public void clear() {
+        block.clear();
+    }
+
+    /** Drops the rows from index {@code rows} on. */
+    public void truncate(int rows) {
+        block.truncate(rows);
+    }
+
+    /** Appends all rows of another block of the same mapping. */
+    public void appendAll(TableBlock other) {
+        block.appendAll(other.block);
+    }
+
+    @Override
+    public String toString() {
+        return mapping.target() + Arrays.asList(rows(), bytes());
+    }
+
+    ClickHouseType type(int column) {
+        return block.types().get(column);
+    }
+}

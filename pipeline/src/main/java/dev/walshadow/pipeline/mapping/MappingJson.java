@@ -1,0 +1,132 @@
+package dev.walshadow.pipeline.mapping;
+
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.clickhouse.ClickHouseType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** A mapping as JSON, for pinning. {@link #FORMAT} grows when a reader would misunderstand it. */
+final class MappingJson {
+    private static final int FORMAT = 1;
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
+    private MappingJson() {}
+
+    static String print(TableMapping mapping) {
+        ObjectNode root = JSON.createObjectNode();
+        root.put("format", FORMAT);
+        root.put("relation_oid", Integer.toUnsignedLong(mapping.relationOid()));
+        root.put("schema", mapping.source().schema());
+        root.put("name", mapping.source().name());
+        root.put("database", mapping.database());
+        root.put("table", mapping.table());
+        ArrayNode columns = root.putArray("columns");
+        for (ColumnMapping column : mapping.columns()) {
+            ObjectNode node = columns.addObject();
+            node.put("attnum", column.attributeNumber());
+            node.put("source", column.sourceName());
+            node.put("name", column.name());
+            node.put("type", column.type().print());
+            node.put("conversion", column.conversion().name());
+            node.put("dimensions", column.dimensions());
+            node.put("type_oid", Integer.toUnsignedLong(column.typeOid()));
+            node.put("type_modifier", column.typeModifier());
+        }
+        ArrayNode key = root.putArray("key");
+        mapping.key().forEach(key::add);
+        ObjectNode meta = root.putObject("meta");
+        meta.put("version", mapping.meta().version());
+        meta.put("is_deleted", mapping.meta().isDeleted());
+        meta.put("commit_ts", mapping.meta().commitTimestamp());
+        meta.put("xid", mapping.meta().xid());
+        meta.put("commit_lsn", mapping.meta().commitLsn());
+        meta.put("lsn", mapping.meta().lsn());
+        ObjectNode settings = root.putObject("settings");
+        mapping.settings().forEach(settings::put);
+        return root.toString();
+    }
+
+    static TableMapping parse(String json) {
+        try {
+            JsonNode root = JSON.readTree(json);
+            int format = root.required("format").asInt();
+            if (format != FORMAT) {
+                throw bad("it has format " + format + ", this version reads " + FORMAT, json, null);
+            }
+            return new TableMapping(
+                    (int) root.required("relation_oid").asLong(),
+                    new RelationName(text(root, "schema"), text(root, "name")),
+                    text(root, "database"),
+                    text(root, "table"),
+                    columns(root.required("columns")),
+                    key(root.required("key")),
+                    meta(root.required("meta")),
+                    settings(root.required("settings")));
+        } catch (JacksonException | IllegalArgumentException e) {
+            throw bad(String.valueOf(e.getMessage()), json, e);
+        }
+    }
+
+    private static List<ColumnMapping> columns(JsonNode nodes) {
+        List<ColumnMapping> columns = new ArrayList<>();
+        for (JsonNode node : nodes) {
+            columns.add(
+                    new ColumnMapping(
+                            node.required("attnum").asInt(),
+                            text(node, "source"),
+                            text(node, "name"),
+                            ClickHouseType.parse(text(node, "type")),
+                            Conversion.valueOf(text(node, "conversion")),
+                            node.required("dimensions").asInt(),
+                            (int) node.required("type_oid").asLong(),
+                            node.required("type_modifier").asInt()));
+        }
+        return columns;
+    }
+
+    private static List<Integer> key(JsonNode nodes) {
+        List<Integer> key = new ArrayList<>();
+        nodes.forEach(node -> key.add(node.asInt()));
+        return key;
+    }
+
+    private static MetaColumns meta(JsonNode node) {
+        return new MetaColumns(
+                text(node, "version"),
+                text(node, "is_deleted"),
+                text(node, "commit_ts"),
+                text(node, "xid"),
+                text(node, "commit_lsn"),
+                text(node, "lsn"));
+    }
+
+    private static SortedMap<String, String> settings(JsonNode node) {
+        SortedMap<String, String> settings = new TreeMap<>();
+        node.properties().forEach(e -> settings.put(e.getKey(), e.getValue().asString()));
+        return settings;
+    }
+
+    private static String text(JsonNode node, String name) {
+        return node.required(name).asString();
+    }
+
+    private static QuarantineException bad(
+            String problem, String json, @org.jspecify.annotations.Nullable Throwable cause) {
+        return new QuarantineException(
+                MappingCodes.PINNED,
+                "the mapping that is pinned in the metadata database cannot be read: "
+                        + problem
+                        + " in "
+                        + (json.length() > 200 ? json.substring(0, 200) + "..." : json)
+                        + "; resync the table to derive it anew",
+                cause);
+    }
+}

@@ -1,0 +1,40 @@
+package dev.walshadow.pipeline.mapping;
+
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The names of walshadow's own columns. Where a user's column has such a name, ours gets further
+ * leading underscores until it is free.
+ */
+public record MetaColumns(
+        String version,
+        String isDeleted,
+        String commitTimestamp,
+        String xid,
+        String commitLsn,
+        String lsn) {
+
+    static MetaColumns beside(Set<String> taken) {
+        return new MetaColumns(
+                free("_version", taken),
+                free("_is_deleted", taken),
+                free("_commit_ts", taken),
+                free("_xid", taken),
+                free("_commit_lsn", taken),
+                free("_lsn", taken));
+    }
+
+    static String free(String wanted, Set<String> taken) {
+        String name = wanted;
+        while (taken.contains(name)) {
+            name = "_" + name;
+        }
+        return name;
+    }
+
+    /** The stored ones, in table order. */
+    public List<String> stored() {
+        return List.of(version, isDeleted, commitTimestamp, xid);
+    }
+}

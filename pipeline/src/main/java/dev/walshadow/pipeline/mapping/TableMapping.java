@@ -1,0 +1,142 @@
+package dev.walshadow.pipeline.mapping;
+
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.clickhouse.Ddl.ColumnDefinition;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * A source table and its ClickHouse table. Immutable; pinned in the metadata database as {@link
+ * #toJson()} until a resync.
+ *
+ * @param relationOid the source table's OID
+ * @param source the name under which it was mapped
+ * @param columns in source order
+ * @param key source attnums of the key, in index order; each has a column mapping
+ * @param settings of the created table
+ */
+public record TableMapping(
+        int relationOid,
+        RelationName source,
+        String database,
+        String table,
+        List<ColumnMapping> columns,
+        List<Integer> key,
+        MetaColumns meta,
+        SortedMap<String, String> settings) {
+
+    static final ClickHouseType VERSION = ClickHouseType.Scalar.UINT128;
+    static final ClickHouseType IS_DELETED = ClickHouseType.Scalar.UINT8;
+    static final ClickHouseType COMMIT_TIMESTAMP = new ClickHouseType.DateTime64(6, "UTC");
+    static final ClickHouseType XID = ClickHouseType.Scalar.UINT32;
+
+    public TableMapping {
+        columns = List.copyOf(columns);
+        key = List.copyOf(key);
+        settings = new TreeMap<>(settings);
+    }
+
+    /** Maps a table by its key (relreplident), its columns' types and the rules. */
+    public static Derivation derive(RelationDescriptor shape, MappingRules rules) {
+        return new MappingDeriver(shape, rules).derive();
+    }
+
+    /** How messages name the target. */
+    public String target() {
+        return database + "." + table;
+    }
+
+    /** The columns of a block: the mapped ones, then the stored meta columns. */
+    public List<String> blockNames() {
+        List<String> names = new ArrayList<>();
+        columns.forEach(column -> names.add(column.name()));
+        names.addAll(meta.stored());
+        return names;
+    }
+
+    /** The types of {@link #blockNames()}. */
+    public List<ClickHouseType> blockTypes() {
+        List<ClickHouseType> types = new ArrayList<>();
+        columns.forEach(column -> types.add(column.type()));
+        types.addAll(List.of(VERSION, IS_DELETED, COMMIT_TIMESTAMP, XID));
+        return types;
+    }
+
+    public boolean isKey(ColumnMapping column) {
+        return key.contains(column.attributeNumber());
+    }
+
+    /** The mapping of a source column; throws if it has none. */
+    public ColumnMapping column(int attributeNumber) {
+        for (ColumnMapping column : columns) {
+            if (column.attributeNumber() == attributeNumber) {
+                return column;
+            }
+        }
+        throw new IllegalArgumentException(source + " maps no attribute " + attributeNumber);
+    }
+
+    /** ClickHouse names of the key, in key order. */
+    public List<String> keyNames() {
+        return key.stream().map(number -> column(number).name()).toList();
+    }
+
+    /** The text that creates the table, if it does not exist. */
+    public String toDdl() {
+        return toDdl(table);
+    }
+
+    /** The same under another name, for a table that is built beside and exchanged. */
+    public String toDdl(String tableName) {
+        return Ddl.createTable(
+                new Ddl.TableDefinition(
+                        database, tableName, definitions(), engine(), keyNames(), settings));
+    }
+
+    private String engine() {
+        return "ReplacingMergeTree("
+                + Ddl.identifier(meta.version())
+                + ", "
+                + Ddl.identifier(meta.isDeleted())
+                + ")";
+    }
+
+    private List<ColumnDefinition> definitions() {
+        List<ColumnDefinition> all = new ArrayList<>();
+        List<String> names = blockNames();
+        List<ClickHouseType> types = blockTypes();
+        for (int i = 0; i < names.size(); i++) {
+            all.add(new ColumnDefinition(names.get(i), types.get(i).print()));
+        }
+        String version = Ddl.identifier(meta.version());
+        all.add(
+                new ColumnDefinition(
+                        meta.commitLsn(),
+                        "UInt64 ALIAS toUInt64(bitShiftRight(" + version + ", 64))"));
+        all.add(
+                new ColumnDefinition(
+                        meta.lsn(),
+                        "UInt64 ALIAS bitAnd(toUInt64(" + version + "), 18446744073709551614)"));
+        return all;
+    }
+
+    /** Sentences on how an existing ClickHouse table differs from this mapping; empty if it fits. */
+    public List<String> differences(TableShape existing) {
+        return ShapeComparison.differences(this, existing);
+    }
+
+    /** The whole mapping as one line of JSON. */
+    public String toJson() {
+        return MappingJson.print(this);
+    }
+
+    /** Reads {@link #toJson()} back. */
+    public static TableMapping fromJson(String json) {
+        return MappingJson.parse(json);
+    }
+}

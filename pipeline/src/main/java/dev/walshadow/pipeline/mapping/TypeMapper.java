@@ -1,0 +1,121 @@
+package dev.walshadow.pipeline.mapping;
+
+import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.clickhouse.ClickHouseType.Scalar;
+import dev.walshadow.postgres.value.Codecs;
+import dev.walshadow.postgres.value.TypeOid;
+import org.jspecify.annotations.Nullable;
+
+/** The table of types: one default per PostgreSQL type (docs/types.md). */
+final class TypeMapper {
+    /** A ClickHouse type without Nullable and Array, and the way to it. */
+    record Target(ClickHouseType type, Conversion conversion) {}
+
+    private static final Target CHARACTERS = new Target(Scalar.STRING, Conversion.CHARACTERS);
+    private static final Target TEXT = new Target(Scalar.STRING, Conversion.TEXT);
+
+    /** timestamp and time without a modifier hold microseconds. */
+    private static final int DEFAULT_PRECISION = 6;
+
+    private final boolean time64;
+
+    TypeMapper(boolean time64) {
+        this.time64 = time64;
+    }
+
+    /** The default of a scalar type, or null if it cannot be rendered yet. */
+    @Nullable Target scalar(TypeDescriptor type, int modifier) {
+        return switch (type.oid()) {
+            case TypeOid.BOOL -> new Target(Scalar.BOOL, Conversion.BOOL);
+            case TypeOid.INT2 -> new Target(Scalar.INT16, Conversion.INT16);
+            case TypeOid.INT4 -> new Target(Scalar.INT32, Conversion.INT32);
+            case TypeOid.INT8 -> new Target(Scalar.INT64, Conversion.INT64);
+            case TypeOid.OID, TypeOid.XID, TypeOid.CID ->
+                    new Target(Scalar.UINT32, Conversion.UINT32);
+            case TypeOid.XID8 -> new Target(Scalar.UINT64, Conversion.UINT64);
+            case TypeOid.FLOAT4 -> new Target(Scalar.FLOAT32, Conversion.FLOAT32);
+            case TypeOid.FLOAT8 -> new Target(Scalar.FLOAT64, Conversion.FLOAT64);
+            case TypeOid.NUMERIC -> numeric(modifier);
+            case TypeOid.MONEY ->
+                    new Target(new ClickHouseType.Decimal(19, 2), Conversion.MONEY);
+            case TypeOid.UUID -> new Target(Scalar.UUID, Conversion.UUID);
+            case TypeOid.DATE -> new Target(Scalar.DATE32, Conversion.DATE32);
+            case TypeOid.TIMESTAMP, TypeOid.TIMESTAMPTZ ->
+                    new Target(
+                            new ClickHouseType.DateTime64(precision(modifier), "UTC"),
+                            Conversion.DATETIME64);
+            case TypeOid.TIME ->
+                    time64
+                            ? new Target(
+                                    new ClickHouseType.Time64(DEFAULT_PRECISION),
+                                    Conversion.TIME64)
+                            : TEXT;
+            case TypeOid.BYTEA -> new Target(Scalar.STRING, Conversion.BYTES);
+            case TypeOid.TEXT, TypeOid.VARCHAR, TypeOid.BPCHAR, TypeOid.JSON -> CHARACTERS;
+            case TypeOid.NAME -> new Target(Scalar.STRING, Conversion.NAME);
+            default -> named(type);
+        };
+    }
+
+    private static @Nullable Target named(TypeDescriptor type) {
+        if (type.kind() != 'b') {
+            return null;
+        }
+        if (type.name().equals("citext")) {
+            return CHARACTERS;
+        }
+        return codecExists(type) ? TEXT : null;
+    }
+
+    private static boolean codecExists(TypeDescriptor type) {
+        return Codecs.builtin(type.oid()) != null || Codecs.byName(type.name()) != null;
+    }
+
+    /** PostgreSQL's own text, or null if no codec prints it. */
+    @Nullable Target text(TypeDescriptor type) {
+        return switch (type.oid()) {
+            case TypeOid.TEXT, TypeOid.VARCHAR, TypeOid.BPCHAR, TypeOid.JSON -> CHARACTERS;
+            case TypeOid.NAME -> new Target(Scalar.STRING, Conversion.NAME);
+            default ->
+                    type.kind() == 'b' && type.name().equals("citext")
+                            ? CHARACTERS
+                            : codecExists(type) ? TEXT : null;
+        };
+    }
+
+    /**
+     * The type of a key column: an injective one, never Nullable. Dates and timestamps are text
+     * there, since Date32 and DateTime64 cannot hold all of them.
+     */
+    @Nullable Target key(TypeDescriptor type, int modifier) {
+        Target target = scalar(type, modifier);
+        if (target == null) {
+            return null;
+        }
+        return switch (target.conversion()) {
+            case DATE32, DATETIME64 -> text(type);
+            default -> target;
+        };
+    }
+
+    /** numeric(p, s) has typmod ((p << 16) | (s & 0x7FF)) + 4, s in 11 bits with sign. */
+    private static Target numeric(int modifier) {
+        if (modifier < 4) {
+            return TEXT;
+        }
+        int precision = (modifier - 4) >>> 16;
+        int scale = (((modifier - 4) & 0x7FF) ^ 0x400) - 0x400;
+        boolean fits =
+                precision <= ClickHouseType.Decimal.MAX_PRECISION
+                        && scale >= 0
+                        && scale <= precision;
+        return fits
+                ? new Target(new ClickHouseType.Decimal(precision, scale), Conversion.DECIMAL)
+                : TEXT;
+    }
+
+    private static int precision(int modifier) {
+        return modifier < 0 ? DEFAULT_PRECISION : modifier;
+    }
+}
