@@ -1,6 +1,10 @@
 package dev.walshadow.pipeline.encode;
 
-/** How often a value policy (docs/types.md) changed a value. Belongs to one encoder's thread. */
+import java.util.EnumMap;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+
+/** How often a value policy (docs/types.md) changed a value. Read by any thread. */
 public final class PolicyCounts {
     /** The policies. */
     public enum Policy {
@@ -18,13 +22,23 @@ public final class PolicyCounts {
         ROUNDED
     }
 
-    private final long[] counts = new long[Policy.values().length];
+    private final EnumMap<Policy, LongAdder> counts = new EnumMap<>(Policy.class);
+
+    PolicyCounts() {
+        for (Policy policy : Policy.values()) {
+            counts.put(policy, new LongAdder());
+        }
+    }
 
     void add(Policy policy) {
-        counts[policy.ordinal()]++;
+        of(policy).increment();
     }
 
     public long count(Policy policy) {
-        return counts[policy.ordinal()];
+        return of(policy).sum();
+    }
+
+    private LongAdder of(Policy policy) {
+        return Objects.requireNonNull(counts.get(policy), "every policy has a count");
     }
 }

@@ -7,6 +7,7 @@ import dev.walshadow.postgres.heap.TupleView;
 import dev.walshadow.transaction.ToastValues;
 
 /** Turns tuples of one relation shape into rows of one mapping. Not thread safe. */
+@SuppressWarnings("DoNotCallSuggester")
 public final class RowEncoder {
     /** The row was appended. */
     public static final int OK = 0;

@@ -95,9 +95,7 @@ final class MappingDeriver {
                     shape.persistence() == 'u' ? "unlogged" : "temporary");
         }
         if (shape.kind() == 'r' && !shape.accessMethod().equals("heap")) {
-            hold(
-                    "its access method is %s; only heap tables can be decoded",
-                    shape.accessMethod());
+            hold("its access method is %s; only heap tables can be decoded", shape.accessMethod());
         }
     }
 
@@ -248,8 +246,6 @@ final class MappingDeriver {
 
     private void hold(String format, Object... arguments) {
         reasons.add(
-                shape.label()
-                        + " is held back: "
-                        + String.format(Locale.ROOT, format, arguments));
+                shape.label() + " is held back: " + String.format(Locale.ROOT, format, arguments));
     }
 }

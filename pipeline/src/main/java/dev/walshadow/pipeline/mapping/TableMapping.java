@@ -125,7 +125,9 @@ public record TableMapping(
         return all;
     }
 
-    /** Sentences on how an existing ClickHouse table differs from this mapping; empty if it fits. */
+    /**
+     * Sentences on how an existing ClickHouse table differs from this mapping; empty if it fits.
+     */
     public List<String> differences(TableShape existing) {
         return ShapeComparison.differences(this, existing);
     }

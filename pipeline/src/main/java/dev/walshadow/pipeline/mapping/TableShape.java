@@ -56,8 +56,7 @@ public record TableShape(
             columns.add(new Column(text(row[0]), text(row[1]), text(row[2])));
         }
         @Nullable String[] row = tables.getFirst();
-        return new TableShape(
-                database, table, text(row[0]), text(row[1]), text(row[2]), columns);
+        return new TableShape(database, table, text(row[0]), text(row[1]), text(row[2]), columns);
     }
 
     private static String text(@Nullable String value) {

@@ -37,8 +37,7 @@ final class TypeMapper {
             case TypeOid.FLOAT4 -> new Target(Scalar.FLOAT32, Conversion.FLOAT32);
             case TypeOid.FLOAT8 -> new Target(Scalar.FLOAT64, Conversion.FLOAT64);
             case TypeOid.NUMERIC -> numeric(modifier);
-            case TypeOid.MONEY ->
-                    new Target(new ClickHouseType.Decimal(19, 2), Conversion.MONEY);
+            case TypeOid.MONEY -> new Target(new ClickHouseType.Decimal(19, 2), Conversion.MONEY);
             case TypeOid.UUID -> new Target(Scalar.UUID, Conversion.UUID);
             case TypeOid.DATE -> new Target(Scalar.DATE32, Conversion.DATE32);
             case TypeOid.TIMESTAMP, TypeOid.TIMESTAMPTZ ->
@@ -48,8 +47,7 @@ final class TypeMapper {
             case TypeOid.TIME ->
                     time64
                             ? new Target(
-                                    new ClickHouseType.Time64(DEFAULT_PRECISION),
-                                    Conversion.TIME64)
+                                    new ClickHouseType.Time64(DEFAULT_PRECISION), Conversion.TIME64)
                             : TEXT;
             case TypeOid.BYTEA -> new Target(Scalar.STRING, Conversion.BYTES);
             case TypeOid.TEXT, TypeOid.VARCHAR, TypeOid.BPCHAR, TypeOid.JSON -> CHARACTERS;
