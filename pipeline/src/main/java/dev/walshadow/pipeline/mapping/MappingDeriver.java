@@ -84,18 +84,20 @@ final class MappingDeriver {
     private void checkKind() {
         if (shape.kind() != 'r') {
             hold(
-                    "it is no ordinary table (relkind '%s'); only ordinary tables and partitions"
-                            + " are replicated",
-                    shape.kind());
+                    ("it is no ordinary table (relkind '%s'); only ordinary tables and partitions"
+                                    + " are replicated")
+                            .formatted(shape.kind()));
         }
         if (shape.persistence() != 'p') {
             hold(
-                    "it is %s, so its rows are not in the WAL; ALTER TABLE ... SET LOGGED puts them"
-                            + " there",
-                    shape.persistence() == 'u' ? "unlogged" : "temporary");
+                    ("it is %s, so its rows are not in the WAL; ALTER TABLE ... SET LOGGED puts"
+                                    + " them there")
+                            .formatted(shape.persistence() == 'u' ? "unlogged" : "temporary"));
         }
         if (shape.kind() == 'r' && !shape.accessMethod().equals("heap")) {
-            hold("its access method is %s; only heap tables can be decoded", shape.accessMethod());
+            hold(
+                    "its access method is %s; only heap tables can be decoded"
+                            .formatted(shape.accessMethod()));
         }
     }
 
@@ -109,10 +111,10 @@ final class MappingDeriver {
                 };
         if (key.isEmpty()) {
             hold(
-                    "it has no usable key (replica identity '%s'); give it a primary key that is"
-                            + " not deferrable, or a unique index on NOT NULL columns and REPLICA"
-                            + " IDENTITY USING INDEX",
-                    shape.replicaIdentity());
+                    ("it has no usable key (replica identity '%s'); give it a primary key that is"
+                         + " not deferrable, or a unique index on NOT NULL columns and REPLICA"
+                         + " IDENTITY USING INDEX")
+                            .formatted(shape.replicaIdentity()));
         }
         return key;
     }
@@ -123,9 +125,9 @@ final class MappingDeriver {
                         || database.equals(rules.metadataDatabase());
         if (taken || database.isEmpty()) {
             hold(
-                    "its ClickHouse database would be \"%s\", which is not free for tables; name"
-                            + " another one for schema %s in the configuration",
-                    database, shape.name().schema());
+                    ("its ClickHouse database would be \"%s\", which is not free for tables; name"
+                                    + " another one for schema %s in the configuration")
+                            .formatted(database, shape.name().schema()));
         }
     }
 
@@ -147,7 +149,9 @@ final class MappingDeriver {
             }
             ColumnMapping column = column(attribute, key.contains(attribute.number()));
             if (column != null && !taken.add(column.name())) {
-                hold("two of its columns would be named \"%s\"; rename one", column.name());
+                hold(
+                        "two of its columns would be named \"%s\"; rename one"
+                                .formatted(column.name()));
             } else if (column != null) {
                 columns.add(column);
             }
@@ -159,19 +163,23 @@ final class MappingDeriver {
         ResolvedType resolved = ResolvedType.of(shape, attribute);
         if (resolved == null) {
             hold(
-                    "the type of column %s (OID %s) is not in the captured catalog",
-                    attribute.name(), Integer.toUnsignedString(attribute.typeOid()));
+                    "the type of column %s (OID %s) is not in the captured catalog"
+                            .formatted(
+                                    attribute.name(),
+                                    Integer.toUnsignedString(attribute.typeOid())));
             return null;
         }
         ColumnRule own = rule.columns().getOrDefault(attribute.name(), ColumnRule.NONE);
         TypeMapper.Target target = target(resolved, own.type(), isKey);
         if (target == null) {
             hold(
-                    "column %s has the type %s.%s, which this version cannot convert%s",
-                    attribute.name(),
-                    resolved.descriptor().schema(),
-                    resolved.descriptor().name() + (resolved.dimensions() > 0 ? "[]" : ""),
-                    isKey ? " as a key column" : "");
+                    "column %s has the type %s.%s, which this version cannot convert%s"
+                            .formatted(
+                                    attribute.name(),
+                                    resolved.descriptor().schema(),
+                                    resolved.descriptor().name()
+                                            + (resolved.dimensions() > 0 ? "[]" : ""),
+                                    isKey ? " as a key column" : ""));
             return null;
         }
         String ownName = own.name();
@@ -244,8 +252,7 @@ final class MappingDeriver {
         }
     }
 
-    private void hold(String format, Object... arguments) {
-        reasons.add(
-                shape.label() + " is held back: " + String.format(Locale.ROOT, format, arguments));
+    private void hold(String reason) {
+        reasons.add(shape.label() + " is held back: " + reason);
     }
 }
