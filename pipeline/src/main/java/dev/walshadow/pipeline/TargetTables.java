@@ -2,8 +2,12 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.Collection;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The followed tables and their twins in ClickHouse, with the ledger kept there. */
 @SuppressWarnings("DoNotCallSuggester")
@@ -12,7 +16,12 @@ public final class TargetTables {
      * @param metadataDatabase ClickHouse database of the ledger
      * @param sourceName what messages call the source, e.g. host:port
      */
-    public record Options(String metadataDatabase, long systemIdentifier, String sourceName) {}
+    public record Options(
+            String metadataDatabase,
+            long systemIdentifier,
+            String sourceName,
+            MappingRules rules,
+            SourceEncoding encoding) {}
 
     private TargetTables() {}
 
@@ -53,6 +62,11 @@ public final class TargetTables {
 
     /** True if existing rows of this relation are to be loaded now. */
     public boolean wantsBaseline(int databaseOid, int relationOid) {
+        throw new UnsupportedOperationException();
+    }
+
+    /** How a table is mapped; null if it is held back or not followed. */
+    public @Nullable TableMapping mapping(int databaseOid, int relationOid) {
         throw new UnsupportedOperationException();
     }
 
