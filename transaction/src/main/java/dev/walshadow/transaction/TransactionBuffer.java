@@ -1,0 +1,596 @@
+package dev.walshadow.transaction;
+
+import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.HaltException;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.wal.ParameterChangeLayout;
+import dev.walshadow.postgres.wal.ResourceManager;
+import dev.walshadow.postgres.wal.RunningXactsRecord;
+import dev.walshadow.postgres.wal.TransactionRecord;
+import dev.walshadow.postgres.wal.TransactionRecordLayout;
+import dev.walshadow.postgres.wal.WalRecord;
+import dev.walshadow.postgres.wal.XLogLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the heap records of every open transaction, raw, until its commit record hands them to the
+ * {@link CommitSink}, in commit order. Bounded memory: beyond the budget the largest transaction
+ * goes to disk (I10).
+ *
+ * <p>Single-threaded: the WAL pump. Only {@link #counters} and what the sink was given may be used
+ * by other threads. The pump waits in two places: in the sink, and for room on a full spill disk.
+ */
+public final class TransactionBuffer implements AutoCloseable {
+    /** Subtransactions whose top level is remembered; beyond it, the commit's list alone joins. */
+    static final int MAX_LINKS = 1 << 17;
+
+    /**
+     * @param bytesBudget memory for records, of open transactions and of committed ones that the
+     *     sink has not closed yet; at least 16 KiB, sensible from 64 MiB
+     * @param spillDirectory for spill files only
+     * @param systemIdentifier of the source cluster
+     * @param majorVersion of the source, 15-18
+     * @param patience how long a commit waits for the sink to give memory back before the
+     *     transaction is spilled instead
+     */
+    public record Options(
+            long bytesBudget,
+            Path spillDirectory,
+            long systemIdentifier,
+            int majorVersion,
+            RecordFilter filter,
+            ToastRelations toastRelations,
+            Duration patience) {
+        public static final Duration DEFAULT_PATIENCE = Duration.ofMillis(100);
+
+        public Options {
+            if (bytesBudget < ChunkPool.SMALLEST_BUDGET) {
+                throw new ConfigurationException(
+                        TransactionCodes.BUDGET_TOO_SMALL,
+                        "the memory for open transactions must be at least "
+                                + ChunkPool.SMALLEST_BUDGET
+                                + " bytes, found "
+                                + bytesBudget
+                                + ": raise it.");
+            }
+        }
+    }
+
+    private final Options options;
+    private final CommitSink sink;
+    private final ChunkPool pool;
+    private final TransactionCounters counters;
+    private final RecordStore store;
+    private final int maxLinks;
+
+    private final OpenTransactionList open = new OpenTransactionList();
+    private final XidMap<OpenTransaction> transactions = new XidMap<>();
+    private final XidMap<SubtransactionLink> links = new XidMap<>();
+    private final TransactionRecord end;
+    private final RunningXactsRecord running = new RunningXactsRecord();
+
+    private int lastXid;
+    private @Nullable OpenTransaction lastOwner;
+
+    public TransactionBuffer(Options options, CommitSink sink) {
+        this(options, sink, SpillDirectory::openFile, MAX_LINKS);
+    }
+
+    TransactionBuffer(
+            Options options, CommitSink sink, SpillDirectory.Opener opener, int maxLinks) {
+        this.options = options;
+        this.sink = sink;
+        this.maxLinks = maxLinks;
+        pool = new ChunkPool(options.bytesBudget());
+        counters = new TransactionCounters(pool);
+        end = new TransactionRecord(options.majorVersion());
+        SpillDirectory directory =
+                new SpillDirectory(options.spillDirectory(), options.systemIdentifier(), opener);
+        store = new RecordStore(pool, directory, open, counters);
+    }
+
+    public TransactionCounters counters() {
+        return counters;
+    }
+
+    /**
+     * Takes the next record of the WAL, whatever it is. Those that concern catalogs only must come
+     * too: they count for the resume floor, and they may be the one that names a subtransaction's
+     * top level.
+     *
+     * @throws HaltException if the source's wal_level is no longer logical, or a record is corrupt
+     */
+    public void onRecord(WalRecord record) throws InterruptedException {
+        switch (record.resourceManager()) {
+            case ResourceManager.TRANSACTION -> onTransactionRecord(record);
+            case ResourceManager.HEAP -> onHeapRecord(record);
+            case ResourceManager.HEAP2 -> onHeap2Record(record);
+            case ResourceManager.STANDBY -> onStandbyRecord(record);
+            case ResourceManager.XLOG -> onXlogRecord(record);
+            default -> note(record);
+        }
+    }
+
+    /**
+     * Where a restart must begin to read so that no open or prepared transaction loses a record
+     * (I5). Committed ones are the sink's concern: {@link CommittedChanges#firstLsn}.
+     *
+     * @param currentLsn the end of the last record given to {@link #onRecord}
+     */
+    public long resumeFloor(long currentLsn) {
+        OpenTransaction oldest = open.first();
+        return oldest == null ? currentLsn : Math.min(oldest.firstLsn(), currentLsn);
+    }
+
+    /** Drops all open transactions and their spill files. What the sink has stays valid. */
+    @Override
+    public void close() {
+        for (OpenTransaction each = open.first(); each != null; each = open.first()) {
+            drop(each);
+        }
+    }
+
+    // ---- heap records
+
+    private void onHeapRecord(WalRecord record) throws InterruptedException {
+        switch (record.info() & XLOG_HEAP_OPMASK) {
+            case XLOG_HEAP_INSERT -> {
+                OpenTransaction owner = ownerOf(record, INSERT_LENGTH);
+                if (keeps(record)) {
+                    onInsert(owner, record);
+                }
+            }
+            case XLOG_HEAP_DELETE -> {
+                OpenTransaction owner = ownerOf(record, DELETE_LENGTH);
+                if (keeps(record)) {
+                    onDelete(owner, record);
+                }
+            }
+            case XLOG_HEAP_UPDATE, XLOG_HEAP_HOT_UPDATE -> {
+                OpenTransaction owner = ownerOf(record, UPDATE_LENGTH);
+                if (keeps(record)) {
+                    store.append(owner, record, 0, 0);
+                }
+            }
+            case XLOG_HEAP_TRUNCATE -> {
+                OpenTransaction owner = ownerOf(record, TRUNCATE_RELATIONS);
+                int database =
+                        LittleEndian.getInt(
+                                record.buffer(), record.mainDataOffset() + TRUNCATE_DATABASE);
+                if (options.filter().keepsDatabase(database)) {
+                    store.append(owner, record, -1, database);
+                }
+            }
+            case XLOG_HEAP_CONFIRM -> {
+                OpenTransaction owner = ownerOf(record, CONFIRM_LENGTH);
+                requireBlock0(record);
+                takeSpeculative(owner, record, CONFIRM_OFFNUM);
+            }
+            default -> note(record);
+        }
+    }
+
+    private void onHeap2Record(WalRecord record) throws InterruptedException {
+        if ((record.info() & XLOG_HEAP_OPMASK) != XLOG_HEAP2_MULTI_INSERT) {
+            note(record);
+            return;
+        }
+        OpenTransaction owner = ownerOf(record, MULTI_INSERT_LENGTH);
+        if (keeps(record)) {
+            store.append(owner, record, 0, 0);
+        }
+    }
+
+    private boolean keeps(WalRecord record) {
+        requireBlock0(record);
+        return options.filter()
+                .keepsRelation(
+                        record.tablespaceOid(0), record.databaseOid(0), record.relationNumber(0));
+    }
+
+    private static void requireBlock0(WalRecord record) {
+        if (record.blockCount() == 0 || record.blockId(0) != 0) {
+            throw record.corrupt("a heap record without its block 0");
+        }
+    }
+
+    private void onInsert(OpenTransaction owner, WalRecord record) throws InterruptedException {
+        long position = store.append(owner, record, 0, 0);
+        int main = record.mainDataOffset();
+        if ((record.buffer()[main + INSERT_FLAGS] & XLH_INSERT_IS_SPECULATIVE) != 0) {
+            owner.speculative()
+                    .add(
+                            record.tablespaceOid(0),
+                            record.databaseOid(0),
+                            record.relationNumber(0),
+                            record.blockNumber(0),
+                            LittleEndian.getUnsignedShort(record.buffer(), main + INSERT_OFFNUM),
+                            record.xid(),
+                            position);
+        }
+    }
+
+    /**
+     * A super-delete takes back its own speculative insert and is never a deletion of a row: it is
+     * not kept. Where the insert is not here (the chunks of a TOAST value, which are inserted the
+     * normal way, or an insert before the start) nothing refers to what it deletes.
+     */
+    private void onDelete(OpenTransaction owner, WalRecord record) throws InterruptedException {
+        int flags = record.buffer()[record.mainDataOffset() + DELETE_FLAGS];
+        if ((flags & XLH_DELETE_IS_SUPER) == 0) {
+            store.append(owner, record, 0, 0);
+            return;
+        }
+        long position = takeSpeculative(owner, record, DELETE_OFFNUM);
+        if (position >= 0) {
+            owner.arena().cancel(position);
+        }
+    }
+
+    private static long takeSpeculative(OpenTransaction owner, WalRecord record, int offnum) {
+        if (owner.speculative().isEmpty()) {
+            return -1;
+        }
+        return owner.speculative()
+                .take(
+                        record.tablespaceOid(0),
+                        record.databaseOid(0),
+                        record.relationNumber(0),
+                        record.blockNumber(0),
+                        LittleEndian.getUnsignedShort(
+                                record.buffer(), record.mainDataOffset() + offnum));
+    }
+
+    // ---- who a record belongs to
+
+    /** A record of a kind that nothing keeps; its transaction is noted all the same. */
+    private void note(WalRecord record) {
+        if (record.xid() != 0) {
+            ownerOf(record);
+        }
+    }
+
+    private OpenTransaction ownerOf(WalRecord record, int mainLength) {
+        if (record.xid() == 0) {
+            throw record.corrupt("a change of a row without a transaction id");
+        }
+        if (record.mainDataLength() < mainLength) {
+            throw record.corrupt(
+                    "expected at least "
+                            + mainLength
+                            + " bytes of main data, found "
+                            + record.mainDataLength());
+        }
+        return ownerOf(record);
+    }
+
+    private OpenTransaction ownerOf(WalRecord record) {
+        int xid = record.xid();
+        OpenTransaction owner = lastOwner;
+        if (owner == null || xid != lastXid) {
+            owner = findOwner(xid, record);
+            lastXid = xid;
+            lastOwner = owner;
+        }
+        return owner;
+    }
+
+    private OpenTransaction findOwner(int xid, WalRecord record) {
+        OpenTransaction own = transactions.get(xid);
+        if (own != null) {
+            return own;
+        }
+        SubtransactionLink link = links.get(xid);
+        if (link != null) {
+            return link.topLevel();
+        }
+        int topLevelXid = record.topLevelXid();
+        if (topLevelXid == 0 || topLevelXid == xid) {
+            return begin(xid, record.lsn());
+        }
+        return link(xid, topLevelXid, record.lsn());
+    }
+
+    private OpenTransaction begin(int xid, long lsn) {
+        OpenTransaction begun = new OpenTransaction(xid, lsn, pool);
+        transactions.put(xid, begun);
+        open.add(begun);
+        TransactionCounters.add(counters.live, 1);
+        return begun;
+    }
+
+    /** Notes that a subtransaction without records so far belongs to that top level. */
+    private OpenTransaction link(int xid, int topLevelXid, long lsn) {
+        OpenTransaction topLevel = transactions.get(topLevelXid);
+        if (topLevel == null) {
+            topLevel = begin(topLevelXid, lsn);
+        }
+        if (links.size() >= maxLinks) {
+            forgetMostLinks();
+        }
+        links.put(xid, new SubtransactionLink(topLevel, topLevel.arena().end()));
+        topLevel.links++;
+        topLevel.hasSubtransactions = true;
+        return topLevel;
+    }
+
+    /**
+     * Bounds the map (I10). A forgotten subtransaction that writes again is kept apart from then
+     * on, and joined by the commit record's list; its rollback frees only what it wrote since.
+     */
+    private void forgetMostLinks() {
+        OpenTransaction most = null;
+        for (OpenTransaction each = open.first(); each != null; each = each.next) {
+            if (most == null || each.links > most.links) {
+                most = each;
+            }
+        }
+        if (most != null) {
+            forgetLinks(most);
+        }
+    }
+
+    private void forgetLinks(OpenTransaction topLevel) {
+        if (topLevel.links > 0) {
+            links.removeIf(link -> link.topLevel() == topLevel);
+            topLevel.links = 0;
+            lastOwner = null;
+        }
+    }
+
+    // ---- ends of transactions
+
+    private void onTransactionRecord(WalRecord record) throws InterruptedException {
+        end.wrap(record);
+        lastOwner = null;
+        if (end.isCommit()) {
+            onCommit(record);
+        } else if (end.isAbort()) {
+            onAbort();
+        } else if (end.isPrepare()) {
+            note(record);
+            onPrepare();
+        } else {
+            note(record);
+            if (end.operation() == TransactionRecordLayout.XLOG_XACT_ASSIGNMENT) {
+                onAssignment(record);
+            }
+        }
+    }
+
+    /** Only a hint: what has written already keeps its own arena. */
+    private void onAssignment(WalRecord record) {
+        for (int i = 0; i < end.subxactCount(); i++) {
+            int xid = end.subxact(i);
+            if (transactions.get(xid) == null && links.get(xid) == null) {
+                link(xid, end.topLevelXid(), record.lsn());
+            }
+        }
+    }
+
+    private void onPrepare() {
+        markPrepared(end.xid());
+        for (int i = 0; i < end.subxactCount(); i++) {
+            markPrepared(end.subxact(i));
+        }
+    }
+
+    private void markPrepared(int xid) {
+        OpenTransaction transaction = transactions.get(xid);
+        if (transaction != null && !transaction.prepared) {
+            transaction.prepared = true;
+            TransactionCounters.add(counters.prepared, 1);
+        }
+    }
+
+    private void onCommit(WalRecord record) throws InterruptedException {
+        List<OpenTransaction> parts = new ArrayList<>(1);
+        OpenTransaction topLevel = transactions.get(end.xid());
+        boolean joined = false;
+        if (topLevel != null) {
+            joined = topLevel.hasSubtransactions;
+            endPart(topLevel, parts);
+        }
+        for (int i = 0; i < end.subxactCount(); i++) {
+            SubtransactionLink link = links.remove(end.subxact(i));
+            if (link != null) {
+                link.topLevel().links--;
+            }
+            OpenTransaction own = transactions.get(end.subxact(i));
+            if (own != null) {
+                joined = true;
+                endPart(own, parts);
+            }
+        }
+        if (topLevel != null) {
+            forgetLinks(topLevel);
+        }
+        if (!parts.isEmpty()) {
+            handOver(record, parts, joined ? members() : null);
+        }
+    }
+
+    /** Takes the transaction out of the buffer; keeps it for the commit if it has records. */
+    private void endPart(OpenTransaction transaction, List<OpenTransaction> parts) {
+        transaction.cancelUnconfirmed();
+        remove(transaction);
+        if (transaction.arena().recordCount() > 0) {
+            parts.add(transaction);
+        } else {
+            transaction.arena().free();
+        }
+    }
+
+    private CommittedMembers members() {
+        int[] xids = new int[end.subxactCount()];
+        for (int i = 0; i < xids.length; i++) {
+            xids[i] = end.subxact(i);
+        }
+        return new CommittedMembers(end.xid(), xids);
+    }
+
+    private void handOver(
+            WalRecord record, List<OpenTransaction> parts, @Nullable CommittedMembers members)
+            throws InterruptedException {
+        OpenTransaction[] transactionParts = parts.toArray(new OpenTransaction[0]);
+        Arena[] arenas = new Arena[transactionParts.length];
+        long firstLsn = Long.MAX_VALUE;
+        for (int i = 0; i < arenas.length; i++) {
+            arenas[i] = transactionParts[i].arena();
+            firstLsn = Math.min(firstLsn, transactionParts[i].firstLsn());
+        }
+        CommittedTransaction.Commit commit =
+                new CommittedTransaction.Commit(
+                        end.xid(),
+                        end.databaseOid() != 0 ? end.databaseOid() : databaseOf(arenas[0]),
+                        firstLsn,
+                        record.lsn(),
+                        record.nextLsn(),
+                        end.timestampMicros());
+        store.handOver(transactionParts, options.patience().toNanos());
+        TransactionCounters.add(counters.committed, 1);
+        sink.commit(
+                new CommittedTransaction(commit, arenas, members, options.toastRelations(), pool));
+    }
+
+    /** A commit record names the database where wal_level is logical; its records always do. */
+    private static int databaseOf(Arena arena) {
+        RawRecord first = new RawRecord();
+        return new ArenaCursor(arena, null).next(first) ? first.databaseOid() : 0;
+    }
+
+    /** Of a top-level transaction, or of a subtransaction with those that had joined it. */
+    private void onAbort() {
+        OpenTransaction topLevel = transactions.get(end.xid());
+        if (topLevel != null) {
+            TransactionCounters.add(counters.aborted, 1);
+            drop(topLevel);
+        }
+        Rollback rollback = new Rollback();
+        rollback.add(end.xid());
+        for (int i = 0; i < end.subxactCount(); i++) {
+            rollback.add(end.subxact(i));
+        }
+        rollback.apply(end.xid());
+    }
+
+    /** The part of one top-level transaction's arena that a subtransaction's rollback frees. */
+    private final class Rollback {
+        private @Nullable OpenTransaction topLevel;
+        private long position = Long.MAX_VALUE;
+
+        void add(int xid) {
+            OpenTransaction own = transactions.get(xid);
+            if (own != null) {
+                drop(own);
+            }
+            SubtransactionLink link = links.remove(xid);
+            if (link != null) {
+                link.topLevel().links--;
+                topLevel = link.topLevel();
+                position = Math.min(position, link.position());
+            }
+        }
+
+        void apply(int xid) {
+            OpenTransaction owner = topLevel;
+            if (owner != null && !owner.ended) {
+                owner.speculative().forgetFrom(xid);
+                owner.arena().rollBack(position, xid);
+                TransactionCounters.add(counters.rolledBackSubtransactions, 1);
+            }
+        }
+    }
+
+    /** Frees everything the transaction has written. */
+    private void drop(OpenTransaction transaction) {
+        remove(transaction);
+        forgetLinks(transaction);
+        transaction.arena().free();
+    }
+
+    private void remove(OpenTransaction transaction) {
+        transactions.remove(transaction.xid());
+        open.remove(transaction);
+        transaction.ended = true;
+        lastOwner = null;
+        TransactionCounters.add(counters.live, -1);
+        if (transaction.prepared) {
+            TransactionCounters.add(counters.prepared, -1);
+        }
+    }
+
+    // ---- transactions that a crash left without an end record
+
+    private void onStandbyRecord(WalRecord record) {
+        if ((record.info() & XLogLayout.XLR_RMGR_INFO_MASK)
+                != RunningXactsRecord.XLOG_RUNNING_XACTS) {
+            note(record);
+            return;
+        }
+        running.wrap(record);
+        int oldest = running.oldestRunningXid();
+        OpenTransaction each = open.first();
+        while (each != null) {
+            OpenTransaction after = each.next;
+            if (!each.prepared && XidOrder.precedes(each.xid(), oldest)) {
+                vanish(each);
+            }
+            each = after;
+        }
+    }
+
+    private void onXlogRecord(WalRecord record) {
+        switch (record.info() & XLogLayout.XLR_RMGR_INFO_MASK) {
+            case XLogLayout.XLOG_CHECKPOINT_SHUTDOWN, XLogLayout.XLOG_END_OF_RECOVERY ->
+                    vanishAll();
+            case XLogLayout.XLOG_PARAMETER_CHANGE -> onParameterChange(record);
+            default -> note(record);
+        }
+    }
+
+    /** Nothing runs at a shutdown or at the end of recovery; prepared transactions outlive both. */
+    private void vanishAll() {
+        OpenTransaction each = open.first();
+        while (each != null) {
+            OpenTransaction after = each.next;
+            if (!each.prepared) {
+                vanish(each);
+            }
+            each = after;
+        }
+    }
+
+    private void vanish(OpenTransaction transaction) {
+        TransactionCounters.add(counters.vanished, 1);
+        drop(transaction);
+    }
+
+    private static void onParameterChange(WalRecord record) {
+        if (record.mainDataLength() < ParameterChangeLayout.LENGTH) {
+            throw record.corrupt("a parameter change is cut off");
+        }
+        int level =
+                LittleEndian.getInt(
+                        record.buffer(), record.mainDataOffset() + ParameterChangeLayout.WAL_LEVEL);
+        if (level < ParameterChangeLayout.WAL_LEVEL_LOGICAL) {
+            throw new HaltException(
+                    TransactionCodes.WAL_LEVEL_LOWERED,
+                    "the source was started with wal_level = "
+                            + (level == ParameterChangeLayout.WAL_LEVEL_REPLICA
+                                    ? "replica"
+                                    : "minimal")
+                            + ", expected logical, at "
+                            + Lsn.format(record.lsn())
+                            + ": from there on its WAL does not hold every row. Set wal_level ="
+                            + " logical, restart the source, and load the tables again.");
+        }
+    }
+}
