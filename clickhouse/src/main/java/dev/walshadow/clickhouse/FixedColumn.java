@@ -20,6 +20,11 @@ public final class FixedColumn extends ColumnBuffer {
         return width;
     }
 
+    /** For writers that append a whole value of this width themselves. */
+    public ByteBuilder body() {
+        return body;
+    }
+
     public void appendByte(int value) {
         body.putByte(value);
     }

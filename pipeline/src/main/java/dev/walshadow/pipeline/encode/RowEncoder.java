@@ -1,13 +1,31 @@
 package dev.walshadow.pipeline.encode;
 
 import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.Invariant;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.clickhouse.ArrayColumn;
+import dev.walshadow.clickhouse.FixedColumn;
+import dev.walshadow.clickhouse.NullableColumn;
+import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
+import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.heap.AttributeWalker;
+import dev.walshadow.postgres.heap.TupleLayout;
 import dev.walshadow.postgres.heap.TupleView;
+import dev.walshadow.postgres.value.Detoaster;
+import dev.walshadow.postgres.value.Temporal;
+import dev.walshadow.postgres.value.Varlena;
 import dev.walshadow.transaction.ToastValues;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
-/** Turns tuples of one relation shape into rows of one mapping. Not thread safe. */
-@SuppressWarnings("DoNotCallSuggester")
+/**
+ * Turns tuples of one relation shape into rows of one mapping: walks a tuple once and lets one
+ * compiled reader per column append to the block. Not thread safe; as many encoders as threads.
+ */
 public final class RowEncoder {
     /** The row was appended. */
     public static final int OK = 0;
@@ -15,18 +33,63 @@ public final class RowEncoder {
     /** Nothing was appended: {@link #missingCount()} columns are toasted elsewhere. */
     public static final int NEEDS_OLD_VALUE = 1;
 
-    private final TableMapping mapping;
+    private static final int SCRATCH_KEPT = 1 << 20;
 
-    private RowEncoder(TableMapping mapping) {
+    private final TableMapping mapping;
+    private final ColumnPlan[] plans;
+    private final PolicyCounts counts = new PolicyCounts();
+    private final AttributeWalker walker;
+    private final ExternalValues external;
+    private final KeyEncoder keys;
+    private final ByteBuilder keyScratch = new ByteBuilder(64);
+    private ByteBuilder scratch = new ByteBuilder(4096);
+
+    /** The column at work, for messages. */
+    private int current;
+
+    private RowEncoder(RelationDescriptor shape, TableMapping mapping, SourceEncoding encoding) {
         this.mapping = mapping;
+        this.plans = plans(shape, encoding);
+        TupleLayout layout = layout(shape.attributes());
+        this.walker = new AttributeWalker(layout);
+        this.external = new ExternalValues(plans, new AttributeWalker(layout));
+        this.keys =
+                new KeyEncoder(
+                        mapping,
+                        plans,
+                        new AttributeWalker(layout),
+                        new AttributeWalker(layout),
+                        external);
     }
 
     /**
-     * @throws dev.walshadow.base.QuarantineException if the mapping was not made for this shape
+     * @throws QuarantineException if the mapping was not made for this shape
      */
     public static RowEncoder compile(
             RelationDescriptor shape, TableMapping mapping, SourceEncoding encoding) {
-        return new RowEncoder(mapping);
+        return new RowEncoder(shape, mapping, encoding);
+    }
+
+    private ColumnPlan[] plans(RelationDescriptor shape, SourceEncoding encoding) {
+        ColumnPlan.Compiler compiler =
+                new ColumnPlan.Compiler(shape, new TextConverter(encoding, counts), counts);
+        List<ColumnMapping> columns = mapping.columns();
+        ColumnPlan[] compiled = new ColumnPlan[columns.size()];
+        for (int i = 0; i < compiled.length; i++) {
+            compiled[i] = compiler.compile(i, columns.get(i), mapping.isKey(columns.get(i)));
+        }
+        return compiled;
+    }
+
+    private static TupleLayout layout(List<AttributeDescriptor> attributes) {
+        int[] lengths = new int[attributes.size()];
+        char[] alignments = new char[lengths.length];
+        for (int i = 0; i < lengths.length; i++) {
+            Invariant.check(attributes.get(i).number() == i + 1, "attributes are in attnum order");
+            lengths[i] = attributes.get(i).length();
+            alignments[i] = attributes.get(i).alignment();
+        }
+        return TupleLayout.of(lengths, alignments);
     }
 
     public TableMapping mapping() {
@@ -39,39 +102,177 @@ public final class RowEncoder {
 
     /** What the value policies changed so far. */
     public PolicyCounts counts() {
-        throw new UnsupportedOperationException();
+        return counts;
     }
 
     /**
      * Appends one row. A failure leaves the block as it was.
      *
      * @return {@link #OK} or {@link #NEEDS_OLD_VALUE}
-     * @throws dev.walshadow.base.QuarantineException names table, column and position
+     * @throws QuarantineException names table, column and position
      */
     public int appendRow(TableBlock block, TupleView tuple, RowMeta meta, ToastValues toast) {
-        throw new UnsupportedOperationException();
+        return append(block, tuple, meta, toast, null);
     }
 
     /** As {@link #appendRow}, taking values that are toasted elsewhere from {@code old}. */
     public int appendRowWithOld(
             TableBlock block, TupleView tuple, RowMeta meta, ToastValues toast, OldValues old) {
-        throw new UnsupportedOperationException();
+        return append(block, tuple, meta, toast, old);
+    }
+
+    private int append(
+            TableBlock block,
+            TupleView tuple,
+            RowMeta meta,
+            ToastValues toast,
+            @Nullable OldValues old) {
+        int rows = block.rows();
+        boolean done = false;
+        current = -1;
+        try {
+            walker.walk(tuple);
+            external.reset();
+            if (tuple.hasExternal()) {
+                external.find(tuple, walker, meta.oldKey(), toast, old);
+                if (external.missingCount() > 0) {
+                    return NEEDS_OLD_VALUE;
+                }
+            }
+            for (ColumnPlan plan : plans) {
+                current = plan.index();
+                appendColumn(block, plan, tuple);
+            }
+            appendMeta(block, meta, false);
+            done = true;
+            return OK;
+        } catch (QuarantineException e) {
+            throw located(e, meta);
+        } finally {
+            if (!done) {
+                block.truncate(rows);
+            }
+        }
+    }
+
+    private void appendColumn(TableBlock block, ColumnPlan plan, TupleView tuple) {
+        int at = walker.offset(plan.attribute());
+        if (at >= 0) {
+            int length = walker.length(plan.attribute());
+            if (plan.varlena()) {
+                appendVarlena(block, plan, tuple.buffer(), at, length);
+            } else {
+                appendPayload(block, plan, tuple.buffer(), at, length);
+            }
+        } else if (at == AttributeWalker.NULL) {
+            appendNull(block, plan);
+        } else {
+            block.nativeBlock().column(plan.index()).appendRowBinary(plan.missing(), 0);
+        }
+    }
+
+    private void appendVarlena(
+            TableBlock block, ColumnPlan plan, byte[] bytes, int at, int length) {
+        if (Varlena.isPlain(bytes, at)) {
+            appendPayload(
+                    block,
+                    plan,
+                    bytes,
+                    Varlena.payloadOffset(bytes, at),
+                    Varlena.payloadLength(bytes, at, length));
+            return;
+        }
+        int state = external.state(plan.index());
+        if (state == ExternalValues.PAYLOAD) {
+            ByteBuilder value = external.value(plan.index());
+            appendPayload(block, plan, value.array(), 0, value.length());
+        } else if (state == ExternalValues.ROW_BINARY) {
+            byte[] value = external.value(plan.index()).array();
+            block.nativeBlock().column(plan.index()).appendRowBinary(value, 0);
+        } else {
+            scratch.clear();
+            Detoaster.appendInline(bytes, at, length, scratch);
+            appendPayload(block, plan, scratch.array(), 0, scratch.length());
+            if (scratch.capacity() > SCRATCH_KEPT) {
+                scratch = new ByteBuilder(4096);
+            }
+        }
+    }
+
+    private void appendPayload(
+            TableBlock block, ColumnPlan plan, byte[] bytes, int offset, int length) {
+        int index = plan.index();
+        if (!plan.reader().append(bytes, offset, length, block.values[index])) {
+            appendNull(block, plan);
+            return;
+        }
+        NullableColumn nulls = block.nulls[index];
+        if (nulls != null) {
+            nulls.present();
+        }
+    }
+
+    private void appendNull(TableBlock block, ColumnPlan plan) {
+        NullableColumn nulls = block.nulls[plan.index()];
+        if (nulls != null) {
+            nulls.appendNull();
+        } else if (block.values[plan.index()] instanceof ArrayColumn array) {
+            counts.add(Policy.NULL_ARRAY);
+            array.appendDefault();
+        } else {
+            throw KeyEncoder.keyNull(plan);
+        }
+    }
+
+    private void appendMeta(TableBlock block, RowMeta meta, boolean deleted) {
+        int at = plans.length;
+        long low = (meta.recordLsn() & ~1L) | (deleted ? 0 : 1);
+        ((FixedColumn) block.values[at]).appendInt128(low, meta.commitPosition());
+        ((FixedColumn) block.values[at + 1]).appendByte(deleted ? 1 : 0);
+        ((FixedColumn) block.values[at + 2])
+                .appendLong(Temporal.microsSince1970(meta.commitMicros()));
+        ((FixedColumn) block.values[at + 3]).appendInt(meta.xid());
     }
 
     /** Appends a deletion: the key, nothing else. */
     public void appendTombstone(
             TableBlock block, TupleView keyTuple, RowMeta meta, ToastValues toast) {
-        throw new UnsupportedOperationException();
+        int rows = block.rows();
+        boolean done = false;
+        current = -1;
+        try {
+            walker.walk(keyTuple);
+            external.reset();
+            if (keyTuple.hasExternal()) {
+                external.find(keyTuple, walker, meta.oldKey(), toast, null);
+            }
+            for (ColumnPlan plan : plans) {
+                current = plan.index();
+                if (plan.isKey()) {
+                    appendColumn(block, plan, keyTuple);
+                } else {
+                    block.nativeBlock().column(plan.index()).appendDefault();
+                }
+            }
+            appendMeta(block, meta, true);
+            done = true;
+        } catch (QuarantineException e) {
+            throw located(e, meta);
+        } finally {
+            if (!done) {
+                block.truncate(rows);
+            }
+        }
     }
 
     /** How many columns the last {@link #NEEDS_OLD_VALUE} lacked. */
     public int missingCount() {
-        throw new UnsupportedOperationException();
+        return external.missingCount();
     }
 
     /** Index in the mapping's columns of the {@code i}-th missing one. */
     public int missingColumn(int i) {
-        throw new UnsupportedOperationException();
+        return external.missing(i);
     }
 
     /**
@@ -79,20 +280,42 @@ public final class RowEncoder {
      * {@code newTuple} is unchanged.
      */
     public boolean sameKey(TupleView newTuple, TupleView oldKey, ToastValues toast) {
-        throw new UnsupportedOperationException();
+        return keys.same(newTuple, oldKey, toast);
     }
 
     /**
      * Appends the key's values in key order, each in RowBinary form: equal bytes are one key, and
-     * {@code SELECT <keyNames> ... FORMAT RowBinary} gives the same bytes.
+     * {@code SELECT <keyNames> ... FORMAT RowBinary} gives the same bytes (but for a -0 or a NaN
+     * with another bit pattern, which are made one here).
      */
     public void appendKey(TupleView tuple, RowMeta meta, ToastValues toast, ByteBuilder out) {
-        throw new UnsupportedOperationException();
+        keys.append(tuple, meta.oldKey(), toast, out);
     }
 
     /** Appends the key as a SQL literal, e.g. {@code (1, 'a')}, for {@code (keys) IN (...)}. */
     public void appendKeyLiteral(
             TupleView tuple, RowMeta meta, ToastValues toast, ByteBuilder out) {
-        throw new UnsupportedOperationException();
+        keyScratch.clear();
+        keys.append(tuple, meta.oldKey(), toast, keyScratch);
+        keys.appendLiteral(keyScratch.array(), 0, out);
+    }
+
+    private QuarantineException located(QuarantineException e, RowMeta meta) {
+        String prefix = e.code() + " ";
+        String said = String.valueOf(e.getMessage());
+        String column = current < 0 ? "" : ", column " + plans[current].name();
+        return new QuarantineException(
+                e.code(),
+                mapping.source()
+                        + column
+                        + ", row at "
+                        + Lsn.format(meta.recordLsn())
+                        + " of the transaction with xid "
+                        + Integer.toUnsignedString(meta.xid())
+                        + " committed at "
+                        + Lsn.format(meta.commitPosition())
+                        + ": "
+                        + (said.startsWith(prefix) ? said.substring(prefix.length()) : said),
+                e);
     }
 }

@@ -1,0 +1,152 @@
+package dev.walshadow.pipeline.encode;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.clickhouse.ColumnBuffer;
+import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.pipeline.mapping.ResolvedType;
+import dev.walshadow.postgres.value.Codecs;
+import dev.walshadow.postgres.value.NumericScaler;
+import dev.walshadow.postgres.value.ValueCodec;
+
+/**
+ * How one column is read.
+ *
+ * @param index in the mapping's columns
+ * @param attribute index of the attribute in tuples
+ * @param missing RowBinary of the value of rows that were written before the column existed
+ */
+record ColumnPlan(
+        int index,
+        int attribute,
+        String name,
+        boolean isKey,
+        boolean varlena,
+        ValueReader reader,
+        byte[] missing) {
+
+    /** Compiles plans that share one converter and one set of counts. */
+    static final class Compiler {
+        private final RelationDescriptor shape;
+        private final TextConverter converter;
+        private final PolicyCounts counts;
+
+        Compiler(RelationDescriptor shape, TextConverter converter, PolicyCounts counts) {
+            this.shape = shape;
+            this.converter = converter;
+            this.counts = counts;
+        }
+
+        ColumnPlan compile(int index, ColumnMapping column, boolean isKey) {
+            AttributeDescriptor attribute = attribute(column);
+            ResolvedType resolved = ResolvedType.of(shape, attribute);
+            if (resolved == null
+                    || resolved.descriptor().oid() != column.typeOid()
+                    || resolved.modifier() != column.typeModifier()
+                    || resolved.dimensions() != column.dimensions()) {
+                throw mismatch(
+                        "column "
+                                + column.sourceName()
+                                + " was mapped from another type than it has now");
+            }
+            TypeDescriptor type = resolved.descriptor();
+            ValueReader scalar = reader(column, type, isKey);
+            ValueReader reader =
+                    column.dimensions() == 0
+                            ? scalar
+                            : new ArrayReader(scalar, type.length(), type.alignment(), counts);
+            return new ColumnPlan(
+                    index,
+                    attribute.number() - 1,
+                    column.sourceName(),
+                    isKey,
+                    attribute.length() == -1,
+                    reader,
+                    missing(column, attribute));
+        }
+
+        private AttributeDescriptor attribute(ColumnMapping column) {
+            for (AttributeDescriptor attribute : shape.attributes()) {
+                if (attribute.number() == column.attributeNumber() && !attribute.dropped()) {
+                    return attribute;
+                }
+            }
+            throw mismatch("column " + column.sourceName() + " no longer exists");
+        }
+
+        private ValueReader reader(ColumnMapping column, TypeDescriptor type, boolean isKey) {
+            TextReaders.Characters characters = new TextReaders.Characters(converter, isKey);
+            return switch (column.conversion()) {
+                case BOOL -> new FixedReaders.Int8();
+                case INT16 -> new FixedReaders.Int16();
+                case INT32, UINT32, FLOAT32 -> new FixedReaders.Int32();
+                case INT64, UINT64, FLOAT64, TIME64 -> new FixedReaders.Int64();
+                case MONEY -> new FixedReaders.Money();
+                case UUID -> new FixedReaders.Uuid();
+                case DATE32 -> new TemporalReaders.Date32(counts);
+                case DATETIME64 ->
+                        new TemporalReaders.DateTime64(
+                                ((ClickHouseType.DateTime64) scalarType(column)).precision(),
+                                counts);
+                case DECIMAL -> decimal((ClickHouseType.Decimal) scalarType(column), isKey);
+                case BYTES -> new TextReaders.Bytes();
+                case CHARACTERS -> characters;
+                case NAME -> new TextReaders.Name(characters);
+                case TEXT -> new TextReaders.Rendered(codec(column, type), characters);
+            };
+        }
+
+        private ValueReader decimal(ClickHouseType.Decimal type, boolean isKey) {
+            return new TextReaders.Decimal(
+                    new NumericScaler(type.precision(), type.scale(), type.width()), isKey, counts);
+        }
+
+        private ValueCodec codec(ColumnMapping column, TypeDescriptor type) {
+            ValueCodec codec = Codecs.builtin(type.oid());
+            if (codec == null) {
+                codec = Codecs.byName(type.name());
+            }
+            if (codec == null) {
+                throw mismatch(
+                        "column " + column.sourceName() + ": no codec prints " + type.name());
+            }
+            return codec;
+        }
+
+        private static byte[] missing(ColumnMapping column, AttributeDescriptor attribute) {
+            ColumnBuffer buffer = ColumnBuffer.of(column.type());
+            String text = attribute.missingValue();
+            if (text == null) {
+                buffer.appendDefault();
+            } else {
+                MissingValue.append(column, text, buffer);
+            }
+            ByteBuilder out = new ByteBuilder(64);
+            buffer.rowBinary(0, out);
+            return out.toByteArray();
+        }
+
+        private QuarantineException mismatch(String problem) {
+            return new QuarantineException(
+                    MappingCodes.SHAPE,
+                    shape.label()
+                            + ": its shape does not belong to its mapping: "
+                            + problem
+                            + "; resync the table");
+        }
+    }
+
+    /** The mapped type of a value, without Nullable and Array. */
+    static ClickHouseType scalarType(ColumnMapping column) {
+        ClickHouseType type = column.type().bare();
+        while (type instanceof ClickHouseType.Array array) {
+            type = array.element().bare();
+        }
+        return type;
+    }
+}

@@ -1,0 +1,99 @@
+package dev.walshadow.pipeline.encode;
+
+import dev.walshadow.clickhouse.StringColumn;
+import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.Charset;
+import java.nio.charset.CharsetDecoder;
+import java.nio.charset.CharsetEncoder;
+import java.nio.charset.CoderResult;
+import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** Brings text to UTF-8. Not thread safe. Only text that is not ASCII in a charset allocates. */
+final class TextConverter {
+    private final boolean utf8;
+    private final @Nullable CharsetDecoder source;
+    private final CharsetEncoder target = StandardCharsets.UTF_8.newEncoder();
+    private final CharsetDecoder validator = StandardCharsets.UTF_8.newDecoder();
+    private CharBuffer characters = CharBuffer.allocate(1024);
+    private byte[] converted = new byte[1024];
+    private final PolicyCounts counts;
+
+    TextConverter(SourceEncoding encoding, PolicyCounts counts) {
+        this.utf8 = encoding.isUtf8();
+        Charset charset = encoding.charset();
+        this.source = charset == null ? null : charset.newDecoder();
+        this.counts = counts;
+        target.onMalformedInput(CodingErrorAction.REPLACE);
+        target.onUnmappableCharacter(CodingErrorAction.REPLACE);
+    }
+
+    /**
+     * Appends the text as UTF-8.
+     *
+     * @return false if bytes had to be replaced, so that the result is not unique to its source
+     */
+    boolean append(byte[] bytes, int offset, int length, StringColumn out) {
+        if (utf8 || isAscii(bytes, offset, length)) {
+            out.append(bytes, offset, length);
+            return true;
+        }
+        if (source == null) {
+            if (!decodes(validator, bytes, offset, length)) {
+                counts.add(Policy.INVALID_TEXT);
+            }
+            out.append(bytes, offset, length);
+            return true;
+        }
+        boolean valid = decodes(source, bytes, offset, length);
+        if (!valid) {
+            counts.add(Policy.INVALID_TEXT);
+            source.onMalformedInput(CodingErrorAction.REPLACE);
+            source.onUnmappableCharacter(CodingErrorAction.REPLACE);
+            decodes(source, bytes, offset, length);
+            source.onMalformedInput(CodingErrorAction.REPORT);
+            source.onUnmappableCharacter(CodingErrorAction.REPORT);
+        }
+        encode(out);
+        return valid;
+    }
+
+    private static boolean isAscii(byte[] bytes, int offset, int length) {
+        int all = 0;
+        for (int i = offset; i < offset + length; i++) {
+            all |= bytes[i];
+        }
+        return all >= 0;
+    }
+
+    /** Decodes into {@link #characters}; false at the first byte that does not belong. */
+    private boolean decodes(CharsetDecoder decoder, byte[] bytes, int offset, int length) {
+        if (characters.capacity() < length + 1) {
+            characters = CharBuffer.allocate(Math.max(length + 1, characters.capacity() * 2));
+        }
+        characters.clear();
+        decoder.reset();
+        CoderResult result =
+                decoder.decode(ByteBuffer.wrap(bytes, offset, length), characters, true);
+        if (result.isUnderflow()) {
+            result = decoder.flush(characters);
+        }
+        characters.flip();
+        return result.isUnderflow();
+    }
+
+    private void encode(StringColumn out) {
+        int most = characters.remaining() * 3;
+        if (converted.length < most) {
+            converted = new byte[most * 2];
+        }
+        ByteBuffer buffer = ByteBuffer.wrap(converted);
+        target.reset();
+        target.encode(characters, buffer, true);
+        target.flush(buffer);
+        out.append(converted, 0, buffer.position());
+    }
+}

@@ -1,0 +1,120 @@
+package dev.walshadow.pipeline.encode;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.clickhouse.ColumnBuffer;
+import dev.walshadow.clickhouse.FixedColumn;
+import dev.walshadow.clickhouse.StringColumn;
+import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
+import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.postgres.value.NumericScaler;
+import dev.walshadow.postgres.value.ValueCodec;
+
+/** Readers into String columns, and of numeric. */
+final class TextReaders {
+    private TextReaders() {}
+
+    /** bytea: the bytes themselves. */
+    static final class Bytes extends ValueReader {
+        @Override
+        boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
+            ((StringColumn) out).append(bytes, offset, length);
+            return true;
+        }
+    }
+
+    static final class Characters extends ValueReader {
+        private final TextConverter converter;
+        private final boolean isKey;
+
+        Characters(TextConverter converter, boolean isKey) {
+            this.converter = converter;
+            this.isKey = isKey;
+        }
+
+        @Override
+        boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
+            if (!converter.append(bytes, offset, length, (StringColumn) out) && isKey) {
+                throw notUnique("text with bytes that are invalid in the source's encoding");
+            }
+            return true;
+        }
+    }
+
+    /** name: 64 bytes, the text ends at the first zero byte. */
+    static final class Name extends ValueReader {
+        private final Characters characters;
+
+        Name(Characters characters) {
+            this.characters = characters;
+        }
+
+        @Override
+        boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
+            int end = 0;
+            while (end < length && bytes[offset + end] != 0) {
+                end++;
+            }
+            return characters.append(bytes, offset, end, out);
+        }
+    }
+
+    /** What the output function prints. */
+    static final class Rendered extends ValueReader {
+        private final ValueCodec codec;
+        private final Characters characters;
+        private final ByteBuilder text = new ByteBuilder(256);
+
+        Rendered(ValueCodec codec, Characters characters) {
+            this.codec = codec;
+            this.characters = characters;
+        }
+
+        @Override
+        boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
+            text.clear();
+            codec.appendText(bytes, offset, length, text);
+            return characters.append(text.array(), 0, text.length(), out);
+        }
+    }
+
+    static final class Decimal extends ValueReader {
+        private final NumericScaler scaler;
+        private final boolean isKey;
+        private final PolicyCounts counts;
+
+        Decimal(NumericScaler scaler, boolean isKey, PolicyCounts counts) {
+            this.scaler = scaler;
+            this.isKey = isKey;
+            this.counts = counts;
+        }
+
+        @Override
+        boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
+            int outcome = scaler.append(bytes, offset, length, ((FixedColumn) out).body());
+            return switch (outcome) {
+                case NumericScaler.OK -> true;
+                case NumericScaler.ROUNDED -> {
+                    if (isKey) {
+                        throw notUnique("a numeric with more digits behind the point");
+                    }
+                    counts.add(Policy.ROUNDED);
+                    yield true;
+                }
+                case NumericScaler.OVERFLOW ->
+                        throw new QuarantineException(
+                                MappingCodes.VALUE,
+                                "a numeric has more digits than the mapped Decimal holds");
+                default -> {
+                    counts.add(Policy.NOT_A_NUMBER);
+                    yield false;
+                }
+            };
+        }
+    }
+
+    private static QuarantineException notUnique(String what) {
+        return new QuarantineException(
+                MappingCodes.VALUE, what + " cannot be a key: it would not stay unique");
+    }
+}
