@@ -21,6 +21,7 @@ import dev.walshadow.postgres.value.ValueCodec;
  * @param attribute index of the attribute in tuples
  * @param missing RowBinary of the value of rows that were written before the column existed
  */
+@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 record ColumnPlan(
         int index,
         int attribute,
