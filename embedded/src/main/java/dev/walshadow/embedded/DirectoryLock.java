@@ -12,14 +12,15 @@ import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
 /** Held while a server directory has an owner; the kernel gives it back when the owner dies. */
-final class DirectoryLock implements AutoCloseable {
+public final class DirectoryLock implements AutoCloseable {
     private final FileChannel channel;
 
     private DirectoryLock(FileChannel channel) {
         this.channel = channel;
     }
 
-    static DirectoryLock take(Path file) {
+    /** Fails when somebody else, in this process or another, holds it. */
+    public static DirectoryLock take(Path file) {
         try {
             Path parent = file.getParent();
             if (parent != null) {

@@ -3,6 +3,7 @@
  * foreground commands and as the default binaries of the shadow.
  *
  * <p>Main types: {@link dev.walshadow.embedded.EmbeddedPostgres}, {@link
+ * dev.walshadow.embedded.EmbeddedClickHouse}, {@link
  * dev.walshadow.embedded.EmbeddedPostgresBinaries}, {@link
  * dev.walshadow.embedded.UnprivilegedUser}. It knows nothing of replication.
  */

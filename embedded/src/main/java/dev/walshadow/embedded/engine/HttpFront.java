@@ -1,0 +1,223 @@
+package dev.walshadow.embedded.engine;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.SequenceInputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/**
+ * ClickHouse's HTTP interface before the embedded engine. Every request gets a connection of its
+ * own, so requests share nothing but the data; there are no sessions.
+ */
+final class HttpFront implements HttpHandler {
+    private static final Pattern SETTING = Pattern.compile("[A-Za-z_][A-Za-z0-9_.]*");
+
+    /** ClickHouse's {@code max_query_size}: a statement, without its data, is not longer. */
+    private static final int STATEMENT_BYTES = 1 << 18;
+
+    private static final int LONGEST_QUERY_BYTES = 1 << 26;
+
+    private final Engine engine;
+    private final Switches switches;
+    private final boolean switchable;
+
+    /** {@code switchable} opens {@code /walshadow/switches}, for tests. */
+    HttpFront(Engine engine, Switches switches, boolean switchable) {
+        this.engine = engine;
+        this.switches = switches;
+        this.switchable = switchable;
+    }
+
+    @Override
+    public void handle(HttpExchange exchange) throws IOException {
+        String path = exchange.getRequestURI().getPath();
+        if (path.equals("/ping") || path.equals("/replicas_status")) {
+            HttpAnswer.plain(exchange, 200, "Ok.\n");
+        } else if (switchable && path.equals("/walshadow/switches")) {
+            byte[] lines = exchange.getRequestBody().readAllBytes();
+            switches.apply(new String(lines, StandardCharsets.UTF_8));
+            HttpAnswer.plain(exchange, 200, switches.describe());
+        } else if (!path.equals("/")) {
+            HttpAnswer.plain(exchange, 404, "There is no handle " + path + "\n");
+        } else if (exchange.getRequestMethod().equals("GET")
+                && exchange.getRequestURI().getRawQuery() == null) {
+            HttpAnswer.plain(exchange, 200, "Ok.\n");
+        } else {
+            query(exchange);
+        }
+    }
+
+    private void query(HttpExchange exchange) throws IOException {
+        HttpQuery query = HttpQuery.of(exchange);
+        HttpAnswer answer = new HttpAnswer(exchange, query);
+        try {
+            String[] login = query.login();
+            switches.checkLogin(login[0], login[1]);
+            if (query.asksForSession()) {
+                throw new EngineException(
+                        EngineException.NOT_IMPLEMENTED,
+                        "The embedded engine keeps no sessions",
+                        "NOT_IMPLEMENTED");
+            }
+            try (EngineConnection connection = engine.open()) {
+                run(connection, query, login[0], answer, exchange.getRequestBody());
+            }
+            answer.finish();
+        } catch (EngineException e) {
+            answer.fail(e);
+        }
+    }
+
+    private void run(
+            EngineConnection connection,
+            HttpQuery query,
+            String user,
+            HttpAnswer answer,
+            InputStream rawBody)
+            throws IOException {
+        byte[] text = query.urlStatement();
+        InputStream body = query.body(rawBody);
+        if (text.length == 0) {
+            text = body.readNBytes(STATEMENT_BYTES);
+        }
+        StatementText statement = StatementText.of(text, text.length);
+        switches.checkAllowed(
+                user, statement.headLength() == text.length ? text : head(text, statement));
+        prepare(connection, query);
+        if (statement.kind() == StatementText.Kind.INSERT_DATA) {
+            insert(connection, query, text, statement, body, answer);
+            return;
+        }
+        byte[] rest = body.readNBytes(LONGEST_QUERY_BYTES);
+        if (rest.length > 0) {
+            text = joined(text, rest, query.urlStatement().length > 0);
+            statement = StatementText.of(text, text.length);
+        }
+        select(connection, query, text, statement, answer);
+    }
+
+    private static void prepare(EngineConnection connection, HttpQuery query) {
+        String database = query.database();
+        if (database != null) {
+            connection.execute("USE `" + escape(database).replace("`", "\\`") + "`");
+        }
+        if (query.settings().isEmpty()) {
+            return;
+        }
+        StringBuilder set = new StringBuilder("SET ");
+        for (Map.Entry<String, String> setting : query.settings().entrySet()) {
+            if (!SETTING.matcher(setting.getKey()).matches()) {
+                throw new EngineException(
+                        EngineException.UNKNOWN_SETTING,
+                        "Unknown setting '" + setting.getKey() + "'.",
+                        "UNKNOWN_SETTING");
+            }
+            set.append(set.length() == 4 ? "" : ", ")
+                    .append(setting.getKey())
+                    .append(" = '")
+                    .append(escape(setting.getValue()).replace("'", "\\'"))
+                    .append('\'');
+        }
+        connection.execute(set.toString());
+    }
+
+    private void insert(
+            EngineConnection connection,
+            HttpQuery query,
+            byte[] text,
+            StatementText parts,
+            InputStream body,
+            HttpAnswer answer)
+            throws IOException {
+        switches.insertsStarted.incrementAndGet();
+        switches.checkNotRefused();
+        String format = parts.format() == null ? "Values" : parts.format();
+        LibChdb.Statement statement =
+                new LibChdb.Statement(head(text, parts), format, query.parameters());
+        InputStream data =
+                new SequenceInputStream(
+                        new ByteArrayInputStream(
+                                text, parts.dataOffset(), text.length - parts.dataOffset()),
+                        body);
+        EngineConnection.Summary summary =
+                connection.insert(
+                        statement,
+                        data,
+                        () -> {
+                            switches.delay();
+                            if (switches.takeDropBefore()) {
+                                throw new DroppedException();
+                            }
+                        });
+        switches.insertsCommitted.incrementAndGet();
+        if (switches.takeDropAfter()) {
+            throw new DroppedException();
+        }
+        answer.empty(summary);
+        switches.insertsAnswered.incrementAndGet();
+    }
+
+    private static void select(
+            EngineConnection connection,
+            HttpQuery query,
+            byte[] text,
+            StatementText parts,
+            HttpAnswer answer)
+            throws IOException {
+        if (connection.statementCount(text) > 1) {
+            throw new EngineException(
+                    EngineException.SYNTAX_ERROR,
+                    "Syntax error (Multi-statements are not allowed)",
+                    "SYNTAX_ERROR");
+        }
+        String format = parts.format() == null ? query.defaultFormat() : parts.format();
+        answer.format(format);
+        LibChdb.Statement statement = new LibChdb.Statement(text, format, query.parameters());
+        EngineConnection.PieceHeader header = PieceHeaders.of(format);
+        if (header == null || parts.kind() != StatementText.Kind.SELECT || query.waitForEnd()) {
+            connection.query(statement, answer::begin);
+            return;
+        }
+        try {
+            connection.stream(statement, header, answer::begin);
+        } catch (EngineException e) {
+            if (e.code() != EngineException.STREAMING_NOT_SUPPORTED || answer.begun()) {
+                throw e;
+            }
+            connection.query(statement, answer::begin);
+        }
+    }
+
+    private static byte[] head(byte[] text, StatementText parts) {
+        return Arrays.copyOf(text, parts.headLength());
+    }
+
+    private static byte[] joined(byte[] first, byte[] second, boolean separated) {
+        int gap = separated ? 1 : 0;
+        byte[] joined = Arrays.copyOf(first, first.length + gap + second.length);
+        if (separated) {
+            joined[first.length] = '\n';
+        }
+        System.arraycopy(second, 0, joined, first.length + gap, second.length);
+        return joined;
+    }
+
+    private static String escape(String text) {
+        return text.replace("\\", "\\\\");
+    }
+
+    /** A test switch drops the connection: no answer. */
+    static final class DroppedException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        DroppedException() {
+            super("dropped by a test switch");
+        }
+    }
+}
