@@ -33,6 +33,7 @@ public final class TypeOid {
     public static final int BIT = 1560;
     public static final int VARBIT = 1562;
     public static final int NUMERIC = 1700;
+    public static final int CSTRING = 2275;
     public static final int UUID = 2950;
     public static final int PG_LSN = 3220;
     public static final int JSONB = 3802;

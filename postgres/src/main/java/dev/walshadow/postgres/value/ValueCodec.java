@@ -2,7 +2,10 @@ package dev.walshadow.postgres.value;
 
 import dev.walshadow.base.ByteBuilder;
 
-/** Turns a type's on-disk bytes into the text that its output function prints. */
+/**
+ * Turns a type's on-disk bytes into the text that its output function prints. A codec may hold
+ * scratch state, so each thread has its own.
+ */
 @FunctionalInterface
 public interface ValueCodec {
     /**
