@@ -28,10 +28,7 @@ final class TextValues {
         out.putBytes(bytes, offset, end - offset);
     }
 
-    /**
-     * "char": nothing for a zero byte; a byte above 127 in octal, as PostgreSQL 16 and later print
-     * it (15 prints the bare byte, which is no UTF-8).
-     */
+    /** "char": nothing for a zero byte, a byte above 127 in octal. */
     static void singleByte(byte[] bytes, int offset, int length, ByteBuilder out) {
         Malformed.requireLength("\"char\"", 1, bytes, offset, length);
         int value = bytes[offset] & 0xFF;
