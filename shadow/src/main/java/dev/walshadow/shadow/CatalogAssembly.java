@@ -1,0 +1,191 @@
+package dev.walshadow.shadow;
+
+import static dev.walshadow.shadow.CatalogReader.oid;
+import static dev.walshadow.shadow.CatalogReader.string;
+
+import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.postgres.RelationLocator;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Puts the rows of {@link CatalogQueries} together. One use, one thread. */
+final class CatalogAssembly {
+    private final Map<Integer, Draft> drafts = new LinkedHashMap<>();
+    private final Map<Integer, TypeDescriptor> types = new HashMap<>();
+    private final Map<String, String> names = new HashMap<>();
+
+    private record Draft(
+            int oid,
+            int databaseOid,
+            RelationName name,
+            char kind,
+            char persistence,
+            @Nullable RelationLocator locator,
+            int toastOid,
+            int ownerOid,
+            char identity,
+            String accessMethod,
+            boolean partition,
+            List<AttributeDescriptor> attributes,
+            List<Integer> primaryKey,
+            List<Integer> identityKey) {}
+
+    void relation(ResultSet row) throws SQLException {
+        int number = oid(row, 8);
+        Draft draft =
+                new Draft(
+                        oid(row, 1),
+                        oid(row, 14),
+                        new RelationName(name(row, 2), name(row, 3)),
+                        character(row, 4),
+                        character(row, 5),
+                        number == 0 ? null : new RelationLocator(oid(row, 6), oid(row, 7), number),
+                        oid(row, 9),
+                        oid(row, 10),
+                        character(row, 11),
+                        name(row, 12),
+                        row.getBoolean(13),
+                        new ArrayList<>(),
+                        new ArrayList<>(),
+                        new ArrayList<>());
+        drafts.put(draft.oid(), draft);
+    }
+
+    void attribute(ResultSet row) throws SQLException {
+        draft(oid(row, 1))
+                .attributes()
+                .add(
+                        new AttributeDescriptor(
+                                row.getInt(2),
+                                name(row, 3),
+                                oid(row, 4),
+                                row.getInt(5),
+                                row.getInt(6),
+                                row.getBoolean(7),
+                                character(row, 8),
+                                character(row, 9),
+                                row.getBoolean(10),
+                                row.getBoolean(11),
+                                character(row, 12),
+                                row.getString(13)));
+    }
+
+    void key(ResultSet row) throws SQLException {
+        Draft draft = draft(oid(row, 1));
+        List<Integer> columns = new ArrayList<>();
+        for (String number : string(row, 4).split(" ", -1)) {
+            columns.add(Integer.valueOf(number));
+        }
+        if (row.getBoolean(2)) {
+            draft.primaryKey().addAll(columns);
+        }
+        if (row.getBoolean(3) && draft.identity() == 'i') {
+            draft.identityKey().addAll(columns);
+        }
+    }
+
+    void type(ResultSet row) throws SQLException {
+        TypeDescriptor type =
+                new TypeDescriptor(
+                        oid(row, 1),
+                        name(row, 2),
+                        name(row, 3),
+                        character(row, 4),
+                        character(row, 5),
+                        oid(row, 6),
+                        oid(row, 7),
+                        row.getInt(8),
+                        row.getInt(9),
+                        row.getBoolean(10),
+                        character(row, 11));
+        types.put(type.oid(), type);
+    }
+
+    String relationOids() {
+        return CatalogQueries.oidArray(
+                drafts.keySet().stream().mapToInt(Integer::intValue).toArray());
+    }
+
+    /** Types that columns name themselves; dropped columns name none. */
+    String typeOids() {
+        return CatalogQueries.oidArray(
+                drafts.values().stream()
+                        .flatMap(draft -> draft.attributes().stream())
+                        .mapToInt(AttributeDescriptor::typeOid)
+                        .filter(oid -> oid != 0)
+                        .distinct()
+                        .toArray());
+    }
+
+    List<RelationDescriptor> build() {
+        List<RelationDescriptor> relations = new ArrayList<>(drafts.size());
+        for (Draft draft : drafts.values()) {
+            relations.add(
+                    new RelationDescriptor(
+                            draft.oid(),
+                            draft.databaseOid(),
+                            draft.name(),
+                            draft.kind(),
+                            draft.persistence(),
+                            draft.locator(),
+                            draft.toastOid(),
+                            draft.ownerOid(),
+                            draft.identity(),
+                            draft.accessMethod(),
+                            draft.partition(),
+                            draft.attributes(),
+                            draft.primaryKey(),
+                            draft.identityKey(),
+                            typesOf(draft.attributes())));
+        }
+        return relations;
+    }
+
+    private List<TypeDescriptor> typesOf(Collection<AttributeDescriptor> attributes) {
+        Set<TypeDescriptor> needed = new LinkedHashSet<>();
+        for (AttributeDescriptor attribute : attributes) {
+            addType(attribute.typeOid(), needed);
+        }
+        return List.copyOf(needed);
+    }
+
+    private void addType(int oid, Set<TypeDescriptor> needed) {
+        TypeDescriptor type = types.get(oid);
+        if (type != null && needed.add(type)) {
+            addType(type.elementOid(), needed);
+            addType(type.baseTypeOid(), needed);
+        }
+    }
+
+    private Draft draft(int oid) throws SQLException {
+        Draft draft = drafts.get(oid);
+        if (draft == null) {
+            throw new SQLException(
+                    "the catalog has rows of relation " + oid + " that nobody asked");
+        }
+        return draft;
+    }
+
+    /** Thousands of tables repeat their column names: keep each once. */
+    private String name(ResultSet row, int column) throws SQLException {
+        return names.computeIfAbsent(string(row, column), name -> name);
+    }
+
+    /** A "char" column; its zero value prints as an empty text. */
+    private static char character(ResultSet row, int column) throws SQLException {
+        String text = string(row, column);
+        return text.isEmpty() ? '\0' : text.charAt(0);
+    }
+}

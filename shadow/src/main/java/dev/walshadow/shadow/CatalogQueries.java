@@ -1,0 +1,158 @@
+package dev.walshadow.shadow;
+
+/**
+ * The statements of {@link CatalogReader}, the same for 15-18. The reader's transaction has {@code
+ * search_path = pg_catalog}. A parameter is an array of OIDs in its text form.
+ */
+final class CatalogQueries {
+    /** FirstNormalObjectId: below it are the objects that initdb made. */
+    private static final String FIRST_NORMAL_OID = "16384";
+
+    /** Values are read as text: pin the settings that shape it. */
+    static final String[] SETTINGS = {
+        "search_path", "pg_catalog",
+        "datestyle", "ISO, MDY",
+        "intervalstyle", "postgres",
+        "timezone", "UTC",
+        "extra_float_digits", "1",
+        "bytea_output", "hex",
+    };
+
+    /**
+     * 1 oid, 2 schema, 3 name, 4 kind, 5 persistence, 6 tablespace (the database's default where
+     * the relation names none), 7 database of the storage (0 if shared), 8 relation number (0: no
+     * storage; mapped relations have it in no row), 9 toast, 10 owner of a TOAST relation, 11
+     * identity, 12 access method, 13 partition, 14 database
+     */
+    private static final String RELATIONS =
+            """
+            SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence,
+                   CASE c.reltablespace WHEN 0 THEN d.dattablespace ELSE c.reltablespace END,
+                   CASE c.reltablespace WHEN 1664 THEN 0 ELSE d.oid END,
+                   CASE WHEN c.relfilenode <> 0 THEN c.relfilenode
+                        WHEN c.relkind = 'p' THEN 0
+                        ELSE coalesce(pg_relation_filenode(c.oid), 0) END,
+                   c.reltoastrelid, coalesce(o.refobjid, 0), c.relreplident,
+                   coalesce(a.amname, ''), c.relispartition, d.oid
+            FROM pg_class c
+            JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_database d ON d.datname = current_database()
+            LEFT JOIN pg_am a ON a.oid = c.relam
+            LEFT JOIN pg_depend o ON c.relkind = 't' AND o.classid = 1259 AND o.objid = c.oid
+                 AND o.objsubid = 0 AND o.refclassid = 1259 AND o.deptype = 'i'
+            WHERE c.relkind IN ('r', 'p', 'm', 't') AND c.relpersistence <> 't'
+            """;
+
+    static final String ALL_RELATIONS = RELATIONS + " AND c.oid >= " + FIRST_NORMAL_OID;
+
+    /** Indexes stand for their table; a TOAST relation and its owner come together. */
+    static final String NAMED_RELATIONS =
+            """
+            WITH named(oid) AS (SELECT unnest(?::oid[])),
+                 tables AS (
+                    SELECT oid FROM named
+                    UNION SELECT i.indrelid FROM named JOIN pg_index i ON i.indexrelid = named.oid),
+                 wanted AS (
+                    SELECT oid FROM tables
+                    UNION SELECT c.reltoastrelid FROM tables JOIN pg_class c USING (oid)
+                    UNION SELECT o.refobjid FROM tables JOIN pg_class c USING (oid)
+                          JOIN pg_depend o ON o.classid = 1259 AND o.objid = c.oid
+                               AND o.objsubid = 0 AND o.refclassid = 1259 AND o.deptype = 'i'
+                          WHERE c.relkind = 't')
+            """
+                    + RELATIONS
+                    + " AND c.oid IN (SELECT oid FROM wanted)";
+
+    /**
+     * 1 relation, 2 number, 3 name, 4 type, 5 modifier, 6 length, 7 by value, 8 alignment, 9
+     * storage, 10 not null, 11 dropped, 12 generated, 13 missing value. attmissingval is an array
+     * of one element, so joining its elements gives the value's own output text.
+     */
+    static final String ATTRIBUTES =
+            """
+            SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attlen, a.attbyval,
+                   a.attalign, a.attstorage, a.attnotnull, a.attisdropped, a.attgenerated,
+                   CASE WHEN a.atthasmissing THEN array_to_string(a.attmissingval, '') END
+            FROM unnest(?::oid[]) w(oid)
+            JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0
+            ORDER BY a.attrelid, a.attnum\
+            """;
+
+    /** 1 relation, 2 primary, 3 replica identity, 4 key columns in index order. */
+    static final String KEYS =
+            """
+            SELECT i.indrelid, i.indisprimary, i.indisreplident,
+                   array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' ')
+            FROM unnest(?::oid[]) w(oid)
+            JOIN pg_index i ON i.indrelid = w.oid
+            WHERE (i.indisprimary OR i.indisreplident)
+              AND i.indisvalid AND i.indisunique AND i.indimmediate AND i.indpred IS NULL\
+            """;
+
+    /**
+     * 1 oid, 2 schema, 3 name, 4 kind, 5 category, 6 element of a true array, 7 base, 8 base's
+     * modifier, 9 length, 10 by value, 11 alignment; the given types and, transitively, their
+     * elements and bases.
+     */
+    static final String TYPES =
+            """
+            WITH RECURSIVE needed(oid) AS (
+                SELECT unnest(?::oid[])
+                UNION
+                SELECT x.oid FROM needed n JOIN pg_type t ON t.oid = n.oid
+                CROSS JOIN LATERAL (VALUES
+                    (CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
+                          THEN t.typelem ELSE 0::oid END),
+                    (t.typbasetype)) x(oid)
+                WHERE x.oid <> 0)
+            SELECT t.oid, s.nspname, t.typname, t.typtype, t.typcategory,
+                   CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
+                        THEN t.typelem ELSE 0::oid END,
+                   t.typbasetype, t.typtypmod, t.typlen, t.typbyval, t.typalign
+            FROM needed JOIN pg_type t ON t.oid = needed.oid
+            JOIN pg_namespace s ON s.oid = t.typnamespace\
+            """;
+
+    /** A database whose DROP was interrupted (datconnlimit = -2) cannot be used any more. */
+    static final String DATABASES =
+            """
+            SELECT oid, datname, pg_catalog.pg_encoding_to_char(encoding), dattablespace,
+                   datallowconn, datistemplate, datcollate, datctype
+            FROM pg_catalog.pg_database WHERE datconnlimit <> -2 ORDER BY oid\
+            """;
+
+    static final String NAMESPACES =
+            "SELECT oid, nspname FROM pg_catalog.pg_namespace ORDER BY oid";
+
+    /** 1 relation, 2 tablespace, 3 database (0: shared), 4 relation number. */
+    static final String REWRITTEN_CATALOGS =
+            """
+            SELECT c.oid,
+                   CASE c.reltablespace WHEN 0 THEN d.dattablespace ELSE c.reltablespace END,
+                   CASE c.reltablespace WHEN 1664 THEN 0 ELSE d.oid END, f.number
+            FROM pg_catalog.pg_class c
+            JOIN pg_catalog.pg_database d ON d.datname = pg_catalog.current_database()
+            CROSS JOIN LATERAL (SELECT pg_catalog.pg_relation_filenode(c.oid)) f(number)
+            WHERE c.oid < 16384 AND f.number >= 16384
+            ORDER BY c.oid\
+            """;
+
+    /** Roles that a session on the shadow may use. */
+    static final String SUPERUSERS =
+            """
+            SELECT rolname FROM pg_catalog.pg_roles WHERE rolsuper AND rolcanlogin
+            ORDER BY oid <> 10, oid\
+            """;
+
+    static final String BOOTSTRAP_ROLE = "SELECT rolname FROM pg_catalog.pg_roles WHERE oid = 10";
+
+    private CatalogQueries() {}
+
+    static String oidArray(int[] oids) {
+        StringBuilder text = new StringBuilder("{");
+        for (int oid : oids) {
+            text.append(text.length() == 1 ? "" : ",").append(Integer.toUnsignedLong(oid));
+        }
+        return text.append('}').toString();
+    }
+}

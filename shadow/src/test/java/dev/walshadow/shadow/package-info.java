@@ -1,0 +1,5 @@
+/** Tests of the shadow, on real servers. */
+@NullMarked
+package dev.walshadow.shadow;
+
+import org.jspecify.annotations.NullMarked;
