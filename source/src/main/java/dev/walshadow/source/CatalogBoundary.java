@@ -12,7 +12,6 @@ public final class CatalogBoundary {
     private long nextLsn;
     private int databaseOid;
     private long catalogs;
-    private boolean onlyTemporary;
     private int[] relations = new int[16];
     private int relationCount;
     private boolean allRelations;
@@ -23,13 +22,8 @@ public final class CatalogBoundary {
         this.nextLsn = nextLsn;
         this.databaseOid = databaseOid;
         this.catalogs = catalogs;
-        onlyTemporary = false;
         relationCount = 0;
         allRelations = false;
-    }
-
-    void onlyTemporary(boolean value) {
-        onlyTemporary = value;
     }
 
     void addRelation(int oid) {
@@ -100,6 +94,7 @@ public final class CatalogBoundary {
      * and there was one. If, besides, no named relation is known, nothing changed for us.
      */
     public boolean insertedOnlyTemporary() {
-        return onlyTemporary;
+        return (catalogs & Catalogs.CLASS_INSERTED_TEMPORARY) != 0
+                && (catalogs & Catalogs.CLASS_INSERTED_PERMANENT) == 0;
     }
 }

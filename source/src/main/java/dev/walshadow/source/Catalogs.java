@@ -45,6 +45,12 @@ public final class Catalogs {
     /** Any catalog that has no bit of its own. */
     public static final long OTHER = 1 << 13;
 
+    /** A row of a temporary relation was inserted into pg_class. */
+    static final long CLASS_INSERTED_TEMPORARY = 1 << 20;
+
+    /** A row of another relation, or of one that the record does not show. */
+    static final long CLASS_INSERTED_PERMANENT = 1 << 21;
+
     /** A transaction that wrote one of these is a boundary. */
     public static final long BOUNDARY =
             CLASS
@@ -56,6 +62,9 @@ public final class Catalogs {
                     | RANGE
                     | TYPE_CHANGED
                     | NAMESPACE_CHANGED;
+
+    /** What is remembered of a transaction's writes. */
+    static final long TRACKED = BOUNDARY | TYPE | NAMESPACE | DATABASE;
 
     private Catalogs() {}
 

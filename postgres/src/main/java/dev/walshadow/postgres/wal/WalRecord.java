@@ -28,17 +28,22 @@ public final class WalRecord {
     private int mainDataLength;
     private int blockCount;
 
-    private final int[] blockId = new int[MAX_BLOCKS];
-    private final int[] forkFlags = new int[MAX_BLOCKS];
-    private final int[] locatorOffset = new int[MAX_BLOCKS];
-    private final int[] blockNumber = new int[MAX_BLOCKS];
-    private final int[] dataOffset = new int[MAX_BLOCKS];
-    private final int[] dataLength = new int[MAX_BLOCKS];
-    private final int[] imageOffset = new int[MAX_BLOCKS];
-    private final int[] imageLength = new int[MAX_BLOCKS];
-    private final int[] holeOffset = new int[MAX_BLOCKS];
-    private final int[] holeLength = new int[MAX_BLOCKS];
-    private final int[] imageFlags = new int[MAX_BLOCKS];
+    /** The fields of block reference i lie together: one cache line. */
+    private static final int STRIDE = 11;
+
+    private static final int BLOCK_ID = 0;
+    private static final int FORK_FLAGS = 1;
+    private static final int LOCATOR_OFFSET = 2;
+    private static final int BLOCK_NUMBER = 3;
+    private static final int DATA_OFFSET = 4;
+    private static final int DATA_LENGTH = 5;
+    private static final int IMAGE_OFFSET = 6;
+    private static final int IMAGE_LENGTH = 7;
+    private static final int HOLE_OFFSET = 8;
+    private static final int HOLE_LENGTH = 9;
+    private static final int IMAGE_FLAGS = 10;
+
+    private final int[] blocks = new int[MAX_BLOCKS * STRIDE];
 
     /**
      * Points at the record of {@code length} bytes (its {@code xl_tot_len}).
@@ -81,7 +86,9 @@ public final class WalRecord {
             int id = bytes[at] & 0xFF;
             if (id <= XLogLayout.XLR_MAX_BLOCK_ID) {
                 at = parseBlockHeader(id, at, end);
-                total += dataLength[blockCount - 1] + imageLength[blockCount - 1];
+                total +=
+                        blocks[(blockCount - 1) * STRIDE + DATA_LENGTH]
+                                + blocks[(blockCount - 1) * STRIDE + IMAGE_LENGTH];
             } else if (id == XLogLayout.XLR_BLOCK_ID_DATA_SHORT) {
                 need(at, 2, end);
                 mainDataLength = bytes[at + 1] & 0xFF;
@@ -119,10 +126,10 @@ public final class WalRecord {
     private void placeData(int start) {
         int at = start;
         for (int i = 0; i < blockCount; i++) {
-            imageOffset[i] = at;
-            at += imageLength[i];
-            dataOffset[i] = at;
-            at += dataLength[i];
+            blocks[i * STRIDE + IMAGE_OFFSET] = at;
+            at += blocks[i * STRIDE + IMAGE_LENGTH];
+            blocks[i * STRIDE + DATA_OFFSET] = at;
+            at += blocks[i * STRIDE + DATA_LENGTH];
         }
         mainDataOffset = at;
     }
@@ -130,7 +137,7 @@ public final class WalRecord {
     private int parseBlockHeader(int id, int start, int end) {
         byte[] bytes = buffer;
         int i = blockCount;
-        if (i > 0 && id <= blockId[i - 1]) {
+        if (i > 0 && id <= blocks[(i - 1) * STRIDE + BLOCK_ID]) {
             throw corrupt("out-of-order block_id " + id);
         }
         need(start, XLogLayout.BLOCK_HEADER_LENGTH, end);
@@ -140,29 +147,29 @@ public final class WalRecord {
             throw corrupt("BKPBLOCK_HAS_DATA contradicts data length " + data);
         }
         int at = start + XLogLayout.BLOCK_HEADER_LENGTH;
-        blockId[i] = id;
-        forkFlags[i] = flags;
-        dataLength[i] = data;
+        blocks[i * STRIDE + BLOCK_ID] = id;
+        blocks[i * STRIDE + FORK_FLAGS] = flags;
+        blocks[i * STRIDE + DATA_LENGTH] = data;
         if ((flags & XLogLayout.BKPBLOCK_HAS_IMAGE) != 0) {
             at = parseImageHeader(i, at, end);
         } else {
-            imageLength[i] = 0;
-            holeOffset[i] = 0;
-            holeLength[i] = 0;
-            imageFlags[i] = 0;
+            blocks[i * STRIDE + IMAGE_LENGTH] = 0;
+            blocks[i * STRIDE + HOLE_OFFSET] = 0;
+            blocks[i * STRIDE + HOLE_LENGTH] = 0;
+            blocks[i * STRIDE + IMAGE_FLAGS] = 0;
         }
         if ((flags & XLogLayout.BKPBLOCK_SAME_REL) != 0) {
             if (i == 0) {
                 throw corrupt("BKPBLOCK_SAME_REL set but no previous relation");
             }
-            locatorOffset[i] = locatorOffset[i - 1];
+            blocks[i * STRIDE + LOCATOR_OFFSET] = blocks[(i - 1) * STRIDE + LOCATOR_OFFSET];
         } else {
             need(at, XLogLayout.LOCATOR_LENGTH, end);
-            locatorOffset[i] = at;
+            blocks[i * STRIDE + LOCATOR_OFFSET] = at;
             at += XLogLayout.LOCATOR_LENGTH;
         }
         need(at, Integer.BYTES, end);
-        blockNumber[i] = LittleEndian.getInt(bytes, at);
+        blocks[i * STRIDE + BLOCK_NUMBER] = LittleEndian.getInt(bytes, at);
         blockCount = i + 1;
         return at + Integer.BYTES;
     }
@@ -203,10 +210,10 @@ public final class WalRecord {
                             + ", bimg_info "
                             + flags);
         }
-        imageLength[i] = image;
-        holeOffset[i] = hole;
-        holeLength[i] = holeBytes;
-        imageFlags[i] = flags;
+        blocks[i * STRIDE + IMAGE_LENGTH] = image;
+        blocks[i * STRIDE + HOLE_OFFSET] = hole;
+        blocks[i * STRIDE + HOLE_LENGTH] = holeBytes;
+        blocks[i * STRIDE + IMAGE_FLAGS] = flags;
         return at;
     }
 
@@ -296,73 +303,75 @@ public final class WalRecord {
     }
 
     public int blockId(int i) {
-        return blockId[i];
+        return blocks[i * STRIDE + BLOCK_ID];
     }
 
     public int forkNumber(int i) {
-        return forkFlags[i] & XLogLayout.BKPBLOCK_FORK_MASK;
+        return blocks[i * STRIDE + FORK_FLAGS] & XLogLayout.BKPBLOCK_FORK_MASK;
     }
 
     public int tablespaceOid(int i) {
-        return LittleEndian.getInt(buffer, locatorOffset[i]);
+        return LittleEndian.getInt(buffer, blocks[i * STRIDE + LOCATOR_OFFSET]);
     }
 
     public int databaseOid(int i) {
-        return LittleEndian.getInt(buffer, locatorOffset[i] + XLogLayout.LOCATOR_DATABASE);
+        return LittleEndian.getInt(
+                buffer, blocks[i * STRIDE + LOCATOR_OFFSET] + XLogLayout.LOCATOR_DATABASE);
     }
 
     public int relationNumber(int i) {
-        return LittleEndian.getInt(buffer, locatorOffset[i] + XLogLayout.LOCATOR_RELATION);
+        return LittleEndian.getInt(
+                buffer, blocks[i * STRIDE + LOCATOR_OFFSET] + XLogLayout.LOCATOR_RELATION);
     }
 
     public int blockNumber(int i) {
-        return blockNumber[i];
+        return blocks[i * STRIDE + BLOCK_NUMBER];
     }
 
     public boolean hasImage(int i) {
-        return (forkFlags[i] & XLogLayout.BKPBLOCK_HAS_IMAGE) != 0;
+        return (blocks[i * STRIDE + FORK_FLAGS] & XLogLayout.BKPBLOCK_HAS_IMAGE) != 0;
     }
 
     /** True if replay restores the image (and then ignores the block's data). */
     public boolean imageApplies(int i) {
-        return (imageFlags[i] & XLogLayout.BKPIMAGE_APPLY) != 0;
+        return (blocks[i * STRIDE + IMAGE_FLAGS] & XLogLayout.BKPIMAGE_APPLY) != 0;
     }
 
     public boolean willInit(int i) {
-        return (forkFlags[i] & XLogLayout.BKPBLOCK_WILL_INIT) != 0;
+        return (blocks[i * STRIDE + FORK_FLAGS] & XLogLayout.BKPBLOCK_WILL_INIT) != 0;
     }
 
     public boolean hasData(int i) {
-        return (forkFlags[i] & XLogLayout.BKPBLOCK_HAS_DATA) != 0;
+        return (blocks[i * STRIDE + FORK_FLAGS] & XLogLayout.BKPBLOCK_HAS_DATA) != 0;
     }
 
     public int dataOffset(int i) {
-        return dataOffset[i];
+        return blocks[i * STRIDE + DATA_OFFSET];
     }
 
     public int dataLength(int i) {
-        return dataLength[i];
+        return blocks[i * STRIDE + DATA_LENGTH];
     }
 
     public int imageOffset(int i) {
-        return imageOffset[i];
+        return blocks[i * STRIDE + IMAGE_OFFSET];
     }
 
     /** Stored bytes of the image, compressed or without its hole. */
     public int imageLength(int i) {
-        return imageLength[i];
+        return blocks[i * STRIDE + IMAGE_LENGTH];
     }
 
     public int imageHoleOffset(int i) {
-        return holeOffset[i];
+        return blocks[i * STRIDE + HOLE_OFFSET];
     }
 
     public int imageHoleLength(int i) {
-        return holeLength[i];
+        return blocks[i * STRIDE + HOLE_LENGTH];
     }
 
     /** bimg_info. */
     public int imageFlags(int i) {
-        return imageFlags[i];
+        return blocks[i * STRIDE + IMAGE_FLAGS];
     }
 }

@@ -156,4 +156,9 @@ public final class XLogLayout {
     public static long align(long position) {
         return (position + 7) & ~7L;
     }
+
+    /** Bytes from the start of the page that holds {@code lsn}. */
+    public static int offsetInPage(long lsn) {
+        return (int) lsn & (PAGE_SIZE - 1);
+    }
 }
