@@ -1,50 +1,353 @@
 package dev.walshadow.source.replication;
 
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.HaltException;
+import dev.walshadow.base.Invariant;
+import dev.walshadow.base.ReconnectException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.postgres.Lsn;
 import dev.walshadow.source.WalChunk;
 import dev.walshadow.source.WalSource;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The live stream of the source's WAL. */
-@SuppressWarnings({"DoNotCallSuggester", "ObjectToString"})
+/**
+ * The live stream of the source's WAL. Reconnects for ever at the exact byte position; before each
+ * stream it checks that the same cluster answers. A thread of its own sends the floors on a timer,
+ * also while the pump is parked: PostgreSQL's {@code wal_sender_timeout} counts what it receives,
+ * not what we read, so a parked pump keeps its connection.
+ *
+ * <p>{@link #start} and {@link #next} belong to the pump thread, the rest is thread safe.
+ */
 public final class LiveWalSource implements WalSource {
+    private static final Logger LOG = LoggerFactory.getLogger(LiveWalSource.class);
+    private static final long BACKOFF_CEILING_MILLIS = 5_000;
+
     /**
      * @param slot permanent physical slot
-     * @param createSlot make the slot when it is missing
+     * @param createSlot make the slot when it is missing. Also after a loss: the stream then still
+     *     starts at the exact position or is refused because the WAL is gone
      * @param systemIdentifier the cluster that must answer
+     * @param statusInterval upper bound between two statuses; shortened below the server's
+     *     wal_sender_timeout
+     * @param receiveTimeout a server that is silent for so long while it is being read counts as
+     *     lost (it is asked for a reply at half of it)
      */
     public record Options(
             ConnectionSettings settings,
             String slot,
             boolean createSlot,
             long systemIdentifier,
-            Duration statusInterval) {}
-
-    /** Told about the connection's state, on the pump's or the status thread. */
-    public interface Listener {
-        void connected(String host, long position);
-
-        void lost(String reason);
-
-        default void replyRequested() {}
+            Duration statusInterval,
+            Duration receiveTimeout) {
+        public Options(
+                ConnectionSettings settings,
+                String slot,
+                boolean createSlot,
+                long systemIdentifier) {
+            this(
+                    settings,
+                    slot,
+                    createSlot,
+                    systemIdentifier,
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(60));
+        }
     }
+
+    /** Told about the connection's state, on the pump's thread. */
+    public interface Listener {
+        /** The stream runs again, from {@code position}. */
+        void connected(HostAddress host, long position);
+
+        /** The stream is gone, or another attempt to have it back failed; it goes on trying. */
+        void lost(WalshadowException reason);
+    }
+
+    private final Options options;
+    private final StandbyStatus status;
+    private final Listener listener;
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private final Backoff backoff = new Backoff(BACKOFF_CEILING_MILLIS);
+    private int timeline;
+    private long position;
+    private boolean started;
+    private volatile @Nullable ReplicationConnection connection;
+    private volatile boolean reading;
+    private volatile long serverEnd;
+    private volatile long statusIntervalMillis;
+    private @Nullable Thread statusThread;
 
     public LiveWalSource(Options options, StandbyStatus status, Listener listener) {
-        throw new UnsupportedOperationException("" + options + status + listener);
+        this.options = options;
+        this.status = status;
+        this.listener = listener;
+        this.statusIntervalMillis = options.statusInterval().toMillis();
     }
 
+    /**
+     * Connects at once. What an operator must mend (password, slot, foreign cluster) is thrown; a
+     * server that is merely away is left to {@link #next}.
+     */
     @Override
     public void start(int timeline, long lsn) throws InterruptedException {
-        throw new UnsupportedOperationException("" + timeline + lsn);
+        Invariant.check(!started, "a WAL source is started once");
+        started = true;
+        this.timeline = timeline;
+        this.position = lsn;
+        statusThread =
+                Thread.ofPlatform().daemon().name("walshadow-status").start(this::sendStatuses);
+        try {
+            connect();
+        } catch (ReconnectException | RetryException e) {
+            listener.lost(e);
+        }
     }
 
     @Override
     public boolean next(WalChunk into) throws InterruptedException {
-        throw new UnsupportedOperationException("" + into);
+        Invariant.check(started, "the source has been started");
+        while (!isClosed()) {
+            ReplicationConnection current = connection;
+            if (current == null) {
+                reconnect();
+                continue;
+            }
+            try {
+                if (read(current, into)) {
+                    return true;
+                }
+            } catch (ReconnectException | RetryException e) {
+                drop(current);
+                if (!isClosed()) {
+                    LOG.warn("WAL stream lost at {}: {}", Lsn.format(position), e.getMessage());
+                    listener.lost(e);
+                }
+            }
+        }
+        return false;
     }
 
-    /** Sends the floors at once. */
-    public void sendStatusNow() {}
+    /** Reads one message; true if it brought WAL. */
+    private boolean read(ReplicationConnection current, WalChunk into) {
+        reading = true;
+        ReplicationConnection.CopyEvent event;
+        try {
+            event = current.readCopy(into);
+        } finally {
+            reading = false;
+        }
+        serverEnd = Math.max(serverEnd, current.serverEnd());
+        switch (event) {
+            case WAL -> {
+                if (into.startLsn() != position) {
+                    throw new ReconnectException(
+                            ReplicationCodes.PROTOCOL,
+                            "expected WAL at "
+                                    + Lsn.format(position)
+                                    + ", the server sent "
+                                    + Lsn.format(into.startLsn()));
+                }
+                position += into.length();
+                status.advanceWrite(position);
+                backoff.reset();
+                return into.length() > 0;
+            }
+            case REPLY_REQUESTED -> sendStatus(current, false);
+            case KEEPALIVE -> {}
+            case END_OF_TIMELINE -> throw promoted(current);
+        }
+        return false;
+    }
 
+    private HaltException promoted(ReplicationConnection current) {
+        TimelineSwitch next = current.timelineSwitch();
+        return new HaltException(
+                ReplicationCodes.TIMELINE_CHANGED,
+                "the source was promoted: timeline "
+                        + Integer.toUnsignedString(timeline)
+                        + " ends at "
+                        + Lsn.format(position)
+                        + (next == null
+                                ? ""
+                                : " and timeline "
+                                        + Integer.toUnsignedString(next.nextTimeline())
+                                        + " begins at "
+                                        + Lsn.format(next.switchLsn()))
+                        + ". Following a promotion is not supported yet: load anew from the new"
+                        + " primary");
+    }
+
+    private void reconnect() throws InterruptedException {
+        if (closed.await(backoff.nextDelayMillis(), TimeUnit.MILLISECONDS)) {
+            return;
+        }
+        try {
+            connect();
+        } catch (ReconnectException | RetryException | ConfigurationException e) {
+            // Also what an operator must mend: a password that changes under way must not kill us.
+            LOG.debug("no WAL stream yet", e);
+            listener.lost(e);
+        }
+    }
+
+    private void connect() {
+        ReplicationConnection fresh = ReplicationConnection.connect(options.settings());
+        boolean streaming = false;
+        try {
+            checkIdentity(fresh, fresh.identifySystem());
+            long timeout = fresh.walSenderTimeoutMillis();
+            long wanted = options.statusInterval().toMillis();
+            statusIntervalMillis = timeout == 0 ? wanted : Math.clamp(timeout / 4, 1, wanted);
+            startStream(fresh);
+            streaming = true;
+        } finally {
+            if (!streaming) {
+                fresh.close();
+            }
+        }
+        connection = fresh;
+        if (isClosed()) {
+            fresh.close();
+            return;
+        }
+        sendStatus(fresh, false);
+        LOG.info("WAL stream from {} at {}", fresh.host(), Lsn.format(position));
+        listener.connected(fresh.host(), position);
+    }
+
+    private void startStream(ReplicationConnection fresh) {
+        try {
+            fresh.startPhysical(options.slot(), position, timeline);
+        } catch (ConfigurationException e) {
+            if (!options.createSlot() || !e.code().equals(ReplicationCodes.SLOT_MISSING)) {
+                throw e;
+            }
+            LOG.warn("the replication slot {} is missing and is made again", options.slot());
+            fresh.createPhysicalSlot(options.slot());
+            fresh.startPhysical(options.slot(), position, timeline);
+        }
+    }
+
+    private void checkIdentity(ReplicationConnection fresh, SystemIdentity identity) {
+        if (identity.systemIdentifier() != options.systemIdentifier()) {
+            throw new HaltException(
+                    ReplicationCodes.FOREIGN_SYSTEM,
+                    "expected the cluster with system identifier "
+                            + Long.toUnsignedString(options.systemIdentifier())
+                            + ", found "
+                            + Long.toUnsignedString(identity.systemIdentifier())
+                            + " at "
+                            + fresh.host()
+                            + ". Another cluster answers under the source's address: correct the"
+                            + " connection setting, or use another state directory for it");
+        }
+        if (Integer.compareUnsigned(identity.timeline(), timeline) < 0) {
+            throw new HaltException(
+                    ReplicationCodes.TIMELINE_CHANGED,
+                    "expected timeline "
+                            + Integer.toUnsignedString(timeline)
+                            + " or a later one, found "
+                            + Integer.toUnsignedString(identity.timeline())
+                            + " at "
+                            + fresh.host()
+                            + ": an old copy of the source answers");
+        }
+        if (identity.timeline() == timeline && identity.flushLsn() < position) {
+            throw new HaltException(
+                    ReplicationCodes.SERVER_BEHIND,
+                    "the source "
+                            + fresh.host()
+                            + " has WAL only up to "
+                            + Lsn.format(identity.flushLsn())
+                            + ", but "
+                            + Lsn.format(position)
+                            + " was received from it already: it was restored to an earlier"
+                            + " state. Load anew");
+        }
+    }
+
+    /** The status thread. */
+    private void sendStatuses() {
+        boolean asked = false;
+        try {
+            while (!closed.await(statusIntervalMillis, TimeUnit.MILLISECONDS)) {
+                ReplicationConnection current = connection;
+                if (current == null) {
+                    asked = false;
+                    continue;
+                }
+                long limit = options.receiveTimeout().toNanos();
+                long silence = reading ? current.nanosSinceReceived() : 0;
+                if (silence > limit) {
+                    LOG.warn("{} is silent for too long", current);
+                    current.close();
+                    continue;
+                }
+                boolean ask = silence > limit / 2 && !asked;
+                asked = silence > limit / 2;
+                sendStatus(current, ask);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void sendStatus(ReplicationConnection current, boolean replyRequested) {
+        try {
+            current.sendStatus(
+                    status.writeLsn(), status.flushLsn(), status.applyLsn(), replyRequested);
+        } catch (ReconnectException e) {
+            // The reading side meets the same broken connection and reconnects.
+            LOG.debug("status not sent: {}", e.getMessage());
+            current.close();
+        }
+    }
+
+    /** Sends the floors at once, e.g. before a stop. */
+    public void sendStatusNow() {
+        ReplicationConnection current = connection;
+        if (current != null) {
+            sendStatus(current, false);
+        }
+    }
+
+    /** Position of the next byte. */
+    public long position() {
+        return position;
+    }
+
+    /** How far the server's WAL reached by its last message; 0 before the first. */
+    public long serverEnd() {
+        return serverEnd;
+    }
+
+    public boolean isConnected() {
+        return connection != null;
+    }
+
+    private boolean isClosed() {
+        return closed.getCount() == 0;
+    }
+
+    private void drop(ReplicationConnection current) {
+        connection = null;
+        current.close();
+    }
+
+    /** Ends a waiting {@link #next}; the slot stays. */
     @Override
-    public void close() {}
+    public void close() {
+        closed.countDown();
+        ReplicationConnection current = connection;
+        if (current != null) {
+            current.close();
+        }
+    }
 }
