@@ -5,11 +5,17 @@ package dev.walshadow.source;
  * thread (the WAL pump); {@link #close()} may come from any.
  */
 public interface WalSource extends AutoCloseable {
+    /** How often an idle source returns. */
+    int IDLE_MILLIS = 100;
+
     /** Begins at exactly {@code lsn} of {@code timeline}. Called once. */
     void start(int timeline, long lsn) throws InterruptedException;
 
     /**
-     * Waits for the next bytes, which follow the previous ones without a gap.
+     * Waits a little for the next bytes, which follow the previous ones without a gap. On an idle
+     * stream, and while its server is away, it returns about every {@value #IDLE_MILLIS} ms with an
+     * empty chunk at the current position and the newest known {@code serverEnd}, so that the pump
+     * can do its housekeeping.
      *
      * @return false at the end: nothing follows, or the source was closed
      */

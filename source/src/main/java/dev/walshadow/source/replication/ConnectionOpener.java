@@ -55,7 +55,7 @@ final class ConnectionOpener {
 
     /** A connected byte stream. */
     private record Plain(
-            Closeable socket, InputStream in, OutputStream out, @Nullable Socket tcp) {}
+            Closeable socket, InputStream in, OutputStream out, @Nullable PollingSocket tcp) {}
 
     Wire open() {
         List<String> reasons = new ArrayList<>();
@@ -121,7 +121,8 @@ final class ConnectionOpener {
             MessageReader reader = new MessageReader(layer.wrap(secured.in()), peer);
             MessageWriter writer = new MessageWriter(secured.out(), peer);
             ServerParameters parameters = new ServerParameters();
-            Wire wire = new Wire(host, peer, secured.socket(), reader, writer, parameters);
+            Wire wire =
+                    new Wire(host, peer, secured.socket(), plain.tcp(), reader, writer, parameters);
             logIn(wire);
             if (plain.tcp() != null) {
                 plain.tcp().setSoTimeout(0);
@@ -152,7 +153,7 @@ final class ConnectionOpener {
         IOException last = null;
         try {
             for (InetAddress address : InetAddress.getAllByName(host.host())) {
-                Socket socket = new Socket();
+                PollingSocket socket = new PollingSocket();
                 try {
                     prepare(socket);
                     socket.connect(
@@ -262,7 +263,7 @@ final class ConnectionOpener {
             } else if (type == Protocol.ERROR_RESPONSE) {
                 throw ServerError.read(reader).toException("log in", wire.peer());
             } else if (type == Protocol.NOTICE_RESPONSE) {
-                LOG.info("{}: {}", wire.peer(), ServerError.read(reader).text());
+                LOG.debug("{}: {}", wire.peer(), ServerError.read(reader).text());
             } else if (accepted && type == Protocol.PARAMETER_STATUS) {
                 wire.parameters().read(reader);
             } else if (accepted && type == Protocol.READY_FOR_QUERY) {

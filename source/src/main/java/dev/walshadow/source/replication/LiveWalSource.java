@@ -11,8 +11,12 @@ import dev.walshadow.postgres.Lsn;
 import dev.walshadow.source.WalChunk;
 import dev.walshadow.source.WalSource;
 import java.time.Duration;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +31,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class LiveWalSource implements WalSource {
     private static final Logger LOG = LoggerFactory.getLogger(LiveWalSource.class);
+    private static final byte[] NOTHING = {};
     private static final long BACKOFF_CEILING_MILLIS = 5_000;
 
     /**
@@ -76,13 +81,15 @@ public final class LiveWalSource implements WalSource {
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Backoff backoff = new Backoff(BACKOFF_CEILING_MILLIS);
     private int timeline;
-    private long position;
+    private volatile long position;
     private boolean started;
     private volatile @Nullable ReplicationConnection connection;
+    private @Nullable FutureTask<ReplicationConnection> attempt;
     private volatile boolean reading;
+    private volatile long readingSinceNanos;
+    private long readReturnedNanos;
     private volatile long serverEnd;
     private volatile long statusIntervalMillis;
-    private @Nullable Thread statusThread;
 
     public LiveWalSource(Options options, StandbyStatus status, Listener listener) {
         this.options = options;
@@ -101,12 +108,11 @@ public final class LiveWalSource implements WalSource {
         started = true;
         this.timeline = timeline;
         this.position = lsn;
-        statusThread =
-                Thread.ofPlatform().daemon().name("walshadow-status").start(this::sendStatuses);
+        Thread.ofPlatform().daemon().name("walshadow-status").start(this::sendStatuses);
         try {
-            connect();
+            connected(open());
         } catch (ReconnectException | RetryException e) {
-            listener.lost(e);
+            lost(e);
         }
     }
 
@@ -116,54 +122,69 @@ public final class LiveWalSource implements WalSource {
         while (!isClosed()) {
             ReplicationConnection current = connection;
             if (current == null) {
-                reconnect();
+                if (!reconnect()) {
+                    return idle(into);
+                }
                 continue;
             }
             try {
-                if (read(current, into)) {
-                    return true;
-                }
+                return read(current, into);
             } catch (ReconnectException | RetryException e) {
-                drop(current);
+                connection = null;
+                current.close();
                 if (!isClosed()) {
-                    LOG.warn("WAL stream lost at {}: {}", Lsn.format(position), e.getMessage());
-                    listener.lost(e);
+                    lost(e);
                 }
             }
         }
         return false;
     }
 
-    /** Reads one message; true if it brought WAL. */
+    private boolean idle(WalChunk into) {
+        into.set(NOTHING, 0, 0, position, serverEnd);
+        return !isClosed();
+    }
+
+    /** Reads one message, or waits for none; the chunk is empty if it brought no WAL. */
     private boolean read(ReplicationConnection current, WalChunk into) {
+        long now = System.nanoTime();
+        if (now - readReturnedNanos > TimeUnit.MILLISECONDS.toNanos(IDLE_MILLIS)) {
+            readingSinceNanos = now;
+        }
         reading = true;
         ReplicationConnection.CopyEvent event;
         try {
-            event = current.readCopy(into);
+            event = current.readCopy(into, IDLE_MILLIS);
         } finally {
             reading = false;
+            readReturnedNanos = System.nanoTime();
         }
         serverEnd = Math.max(serverEnd, current.serverEnd());
         switch (event) {
             case WAL -> {
-                if (into.startLsn() != position) {
-                    throw new ReconnectException(
-                            ReplicationCodes.PROTOCOL,
-                            "expected WAL at "
-                                    + Lsn.format(position)
-                                    + ", the server sent "
-                                    + Lsn.format(into.startLsn()));
-                }
-                position += into.length();
-                status.advanceWrite(position);
-                backoff.reset();
-                return into.length() > 0;
+                accept(into);
+                return true;
             }
             case REPLY_REQUESTED -> sendStatus(current, false);
-            case KEEPALIVE -> {}
+            case KEEPALIVE, NOTHING -> {}
             case END_OF_TIMELINE -> throw promoted(current);
         }
-        return false;
+        return idle(into);
+    }
+
+    private void accept(WalChunk chunk) {
+        if (chunk.startLsn() != position) {
+            throw new ReconnectException(
+                    ReplicationCodes.PROTOCOL,
+                    "expected WAL at "
+                            + Lsn.format(position)
+                            + ", the server sent "
+                            + Lsn.format(chunk.startLsn()));
+        }
+        long end = chunk.endLsn();
+        position = end;
+        status.advanceWrite(end);
+        backoff.reset();
     }
 
     private HaltException promoted(ReplicationConnection current) {
@@ -184,20 +205,69 @@ public final class LiveWalSource implements WalSource {
                         + " primary");
     }
 
-    private void reconnect() throws InterruptedException {
-        if (closed.await(backoff.nextDelayMillis(), TimeUnit.MILLISECONDS)) {
-            return;
+    /**
+     * Moves the reconnection on by at most {@link #IDLE_MILLIS}; true when it is done. A thread of
+     * its own connects, since that may take as long as the network likes.
+     */
+    private boolean reconnect() throws InterruptedException {
+        FutureTask<ReplicationConnection> current = attempt;
+        if (current == null) {
+            long delay = backoff.nextDelayMillis();
+            current =
+                    new FutureTask<>(() -> {
+                        if (closed.await(delay, TimeUnit.MILLISECONDS)) {
+                            throw new CancellationException("closed");
+                        }
+                        return open();
+                    });
+            attempt = current;
+            Thread.ofVirtual().name("walshadow-reconnect").start(current);
         }
         try {
-            connect();
-        } catch (ReconnectException | RetryException | ConfigurationException e) {
-            // Also what an operator must mend: a password that changes under way must not kill us.
-            LOG.debug("no WAL stream yet", e);
-            listener.lost(e);
+            ReplicationConnection fresh = current.get(IDLE_MILLIS, TimeUnit.MILLISECONDS);
+            attempt = null;
+            connected(fresh);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException e) {
+            attempt = null;
+            failed(e.getCause());
+            return false;
         }
     }
 
-    private void connect() {
+    private void failed(@Nullable Throwable cause) {
+        switch (cause) {
+            // Also what an operator must mend: a password that changes under way must not kill us.
+            case ReconnectException e -> lost(e);
+            case RetryException e -> lost(e);
+            case ConfigurationException e -> lost(e);
+            case RuntimeException e when isClosed() -> LOG.debug("not connected any more", e);
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null, default -> throw new IllegalStateException("connecting failed", cause);
+        }
+    }
+
+    private void lost(WalshadowException reason) {
+        LOG.warn("no WAL stream at {}: {}", Lsn.format(position), reason.getMessage());
+        listener.lost(reason);
+    }
+
+    private void connected(ReplicationConnection fresh) {
+        connection = fresh;
+        if (isClosed()) {
+            fresh.close();
+            return;
+        }
+        LOG.info("WAL stream from {} at {}", fresh.host(), Lsn.format(position));
+        listener.connected(fresh.host(), position);
+        sendStatus(fresh, false);
+    }
+
+    /** A connection that streams from the exact position; reads no state that changes meanwhile. */
+    private ReplicationConnection open() {
         ReplicationConnection fresh = ReplicationConnection.connect(options.settings());
         boolean streaming = false;
         try {
@@ -207,19 +277,12 @@ public final class LiveWalSource implements WalSource {
             statusIntervalMillis = timeout == 0 ? wanted : Math.clamp(timeout / 4, 1, wanted);
             startStream(fresh);
             streaming = true;
+            return fresh;
         } finally {
             if (!streaming) {
                 fresh.close();
             }
         }
-        connection = fresh;
-        if (isClosed()) {
-            fresh.close();
-            return;
-        }
-        sendStatus(fresh, false);
-        LOG.info("WAL stream from {} at {}", fresh.host(), Lsn.format(position));
-        listener.connected(fresh.host(), position);
     }
 
     private void startStream(ReplicationConnection fresh) {
@@ -273,18 +336,30 @@ public final class LiveWalSource implements WalSource {
         }
     }
 
+    private long waitMillis() {
+        ReplicationConnection current = connection;
+        return current != null && current.host().isUnixSocket()
+                ? IDLE_MILLIS
+                : statusIntervalMillis;
+    }
+
     /** The status thread. */
     private void sendStatuses() {
         boolean asked = false;
         try {
-            while (!closed.await(statusIntervalMillis, TimeUnit.MILLISECONDS)) {
+            while (!closed.await(waitMillis(), TimeUnit.MILLISECONDS)) {
                 ReplicationConnection current = connection;
-                if (current == null) {
+                if (current == null || current.isClosed()) {
                     asked = false;
                     continue;
                 }
+                if (current.host().isUnixSocket()) {
+                    // Its reads have no limit: the server's replies wake the pump.
+                    sendStatus(current, true);
+                    continue;
+                }
                 long limit = options.receiveTimeout().toNanos();
-                long silence = reading ? current.nanosSinceReceived() : 0;
+                long silence = silenceNanos(current);
                 if (silence > limit) {
                     LOG.warn("{} is silent for too long", current);
                     current.close();
@@ -297,6 +372,13 @@ public final class LiveWalSource implements WalSource {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** How long the pump has waited for the server in vain; a parked pump does not wait. */
+    private long silenceNanos(ReplicationConnection current) {
+        return reading
+                ? Math.min(current.nanosSinceReceived(), System.nanoTime() - readingSinceNanos)
+                : 0;
     }
 
     private void sendStatus(ReplicationConnection current, boolean replyRequested) {
@@ -334,11 +416,6 @@ public final class LiveWalSource implements WalSource {
 
     private boolean isClosed() {
         return closed.getCount() == 0;
-    }
-
-    private void drop(ReplicationConnection current) {
-        connection = null;
-        current.close();
     }
 
     /** Ends a waiting {@link #next}; the slot stays. */

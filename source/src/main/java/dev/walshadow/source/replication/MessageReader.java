@@ -38,6 +38,21 @@ final class MessageReader {
         return lastReceivedNanos;
     }
 
+    /**
+     * Whether more than the current message has been received already; then {@link #next()} waits
+     * at most for that message's rest.
+     */
+    boolean hasBuffered() {
+        if (end > bodyEnd) {
+            return true;
+        }
+        try {
+            return in.available() > 0;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
     /** Reads the next message and returns its type. */
     int next() {
         start = bodyEnd;

@@ -1,6 +1,7 @@
 package dev.walshadow.source.replication;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.HaltException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.ReconnectException;
 import dev.walshadow.base.WalshadowException;
@@ -31,6 +32,8 @@ public final class ReplicationConnection implements AutoCloseable {
     public enum CopyEvent {
         /** The chunk holds WAL. */
         WAL,
+        /** Nothing has come in the time given. */
+        NOTHING,
         /** Only the server's end position has moved. */
         KEEPALIVE,
         /** The server wants a status at once. */
@@ -215,14 +218,30 @@ public final class ReplicationConnection implements AutoCloseable {
             case Protocol.ERROR_RESPONSE -> {
                 ServerError error = ServerError.read(reader);
                 drainToReady();
-                String doing =
-                        "stream WAL from "
-                                + from
-                                + (slot == null ? "" : " through the replication slot " + slot);
-                throw error.toException(doing, wire.peer());
+                throw refusedStart(error, from, slot);
             }
             default -> throw reader.unexpected("an answer to START_REPLICATION");
         }
+    }
+
+    private WalshadowException refusedStart(ServerError error, String from, @Nullable String slot) {
+        if (error.sqlState().equals("XX000")) {
+            // The server gives no state of its own to a position that is not in its history.
+            return new HaltException(
+                    ReplicationCodes.TIMELINE_CHANGED,
+                    "the server "
+                            + wire.peer()
+                            + " does not continue the WAL at "
+                            + from
+                            + ": "
+                            + error.text()
+                            + ". It was restored or promoted; load anew");
+        }
+        String doing =
+                "stream WAL from "
+                        + from
+                        + (slot == null ? "" : " through the replication slot " + slot);
+        return error.toException(doing, wire.peer());
     }
 
     /**
@@ -231,48 +250,57 @@ public final class ReplicationConnection implements AutoCloseable {
      * @param into set for {@link CopyEvent#WAL} only, valid until the next call
      */
     public CopyEvent readCopy(WalChunk into) {
+        return readCopy(into, 0);
+    }
+
+    /**
+     * As {@link #readCopy(WalChunk)}, but waits only so long for a message to begin; on a Unix
+     * socket without limit. 0 = no limit.
+     */
+    public CopyEvent readCopy(WalChunk into, int waitMillis) {
         if (!streaming) {
             Invariant.check(timelineSwitch != null, "the stream has been started");
             return CopyEvent.END_OF_TIMELINE;
         }
-        while (true) {
-            switch (nextMessage()) {
-                case Protocol.COPY_DATA -> {
-                    int kind = reader.int8();
-                    if (kind == Protocol.WAL_DATA) {
-                        return readWal(into);
-                    }
-                    if (kind == Protocol.KEEPALIVE) {
-                        serverEnd = reader.int64();
-                        reader.skip(8);
-                        return reader.int8() != 0 ? CopyEvent.REPLY_REQUESTED : CopyEvent.KEEPALIVE;
-                    }
-                    throw reader.notProtocol("copy data of kind " + kind);
-                }
-                case Protocol.COPY_DONE -> {
-                    streaming = false;
-                    wire.writer().copyDone();
-                    expect(Protocol.ROW_DESCRIPTION, "the next timeline");
-                    readSwitch();
-                    return CopyEvent.END_OF_TIMELINE;
-                }
-                case Protocol.COMMAND_COMPLETE ->
-                        throw new ReconnectException(
-                                ReplicationCodes.CONNECTION_LOST,
-                                "the server " + wire.peer() + " is shutting down");
-                case Protocol.ERROR_RESPONSE ->
-                        throw ServerError.read(reader).toException("stream WAL", wire.peer());
-                default -> throw reader.unexpected("WAL");
-            }
+        if (waitMillis > 0 && !wire.awaitMessage(waitMillis)) {
+            return CopyEvent.NOTHING;
         }
+        return switch (nextMessage()) {
+            case Protocol.COPY_DATA -> readCopyData(into);
+            case Protocol.COPY_DONE -> {
+                streaming = false;
+                wire.writer().copyDone();
+                expect(Protocol.ROW_DESCRIPTION, "the next timeline");
+                readSwitch();
+                yield CopyEvent.END_OF_TIMELINE;
+            }
+            case Protocol.COMMAND_COMPLETE ->
+                    throw new ReconnectException(
+                            ReplicationCodes.CONNECTION_LOST,
+                            "the server " + wire.peer() + " is shutting down");
+            case Protocol.ERROR_RESPONSE ->
+                    throw ServerError.read(reader).toException("stream WAL", wire.peer());
+            default -> throw reader.unexpected("WAL");
+        };
     }
 
-    private CopyEvent readWal(WalChunk into) {
-        long start = reader.int64();
-        serverEnd = reader.int64();
-        reader.skip(8);
-        into.set(reader.buffer(), reader.cursor(), reader.remaining(), start, serverEnd);
-        return CopyEvent.WAL;
+    private CopyEvent readCopyData(WalChunk into) {
+        int kind = reader.int8();
+        return switch (kind) {
+            case Protocol.WAL_DATA -> {
+                long start = reader.int64();
+                serverEnd = reader.int64();
+                reader.skip(8);
+                into.set(reader.buffer(), reader.cursor(), reader.remaining(), start, serverEnd);
+                yield CopyEvent.WAL;
+            }
+            case Protocol.KEEPALIVE -> {
+                serverEnd = reader.int64();
+                reader.skip(8);
+                yield reader.int8() != 0 ? CopyEvent.REPLY_REQUESTED : CopyEvent.KEEPALIVE;
+            }
+            default -> throw reader.notProtocol("copy data of kind " + kind);
+        };
     }
 
     /** The row of the next timeline and what follows it, the row description being read. */
@@ -335,7 +363,7 @@ public final class ReplicationConnection implements AutoCloseable {
             int type = reader.next();
             switch (type) {
                 case Protocol.NOTICE_RESPONSE ->
-                        LOG.info("{}: {}", wire.peer(), ServerError.read(reader).text());
+                        LOG.debug("{}: {}", wire.peer(), ServerError.read(reader).text());
                 case Protocol.PARAMETER_STATUS -> wire.parameters().read(reader);
                 case Protocol.NOTIFICATION_RESPONSE -> {}
                 default -> {
