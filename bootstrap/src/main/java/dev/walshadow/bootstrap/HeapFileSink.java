@@ -1,0 +1,29 @@
+package dev.walshadow.bootstrap;
+
+import dev.walshadow.postgres.RelationLocator;
+
+/**
+ * Takes the main forks of user relations (tables, their TOAST tables, indexes: whatever is no
+ * catalog) as they stream by. Called by the backup's thread only; blocking slows the backup down.
+ */
+public interface HeapFileSink {
+    /** Asked once per file; false = the file is skipped unread. */
+    boolean wants(RelationLocator locator);
+
+    /**
+     * A file begins. Files of different relations and segments never overlap in time.
+     *
+     * @param segmentNumber 0 for the first gigabyte; block numbers go on from {@code segmentNumber
+     *     * 131072}
+     * @param fileSize bytes that {@link #data} will bring in all, 8192 a page; the last page may be
+     *     cut short when the file grew or shrank while it was copied
+     */
+    void begin(RelationLocator locator, int segmentNumber, long fileSize)
+            throws InterruptedException;
+
+    /** The file's next bytes, of any length; the array is reused after the return. */
+    void data(byte[] bytes, int offset, int length) throws InterruptedException;
+
+    /** The file is complete. */
+    void end() throws InterruptedException;
+}
