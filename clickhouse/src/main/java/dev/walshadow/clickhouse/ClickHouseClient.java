@@ -89,7 +89,9 @@ public final class ClickHouseClient implements AutoCloseable {
                 new InsertSettings()
                         .setDatabase(options.database())
                         .setDeduplicationToken(deduplicationToken)
-                        .serverSetting("async_insert", "0");
+                        .serverSetting("async_insert", "0")
+                        // the default drops columns that the table lacks, without a word
+                        .serverSetting("input_format_skip_unknown_fields", "0");
         String target = Ddl.qualified(database, table);
         String what = "insert into " + target;
         CompletableFuture<InsertResponse> answer;

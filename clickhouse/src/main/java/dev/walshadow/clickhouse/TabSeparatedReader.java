@@ -24,7 +24,19 @@ final class TabSeparatedReader {
 
     static void readAll(InputStream in, RowConsumer consumer) throws IOException {
         TabSeparatedReader reader = new TabSeparatedReader(in);
+        int columns = -1;
         for (ResultRow row = reader.next(); row != null; row = reader.next()) {
+            if (columns >= 0 && row.columns() != columns) {
+                // a server that fails in the middle of an answer writes its message there
+                throw new IOException(
+                        "expected a row of "
+                                + columns
+                                + " columns, found "
+                                + row.columns()
+                                + ", the first: "
+                                + row.text(0));
+            }
+            columns = row.columns();
             consumer.row(row);
         }
     }
