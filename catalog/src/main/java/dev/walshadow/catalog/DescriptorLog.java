@@ -1,57 +1,277 @@
 package dev.walshadow.catalog;
 
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.Invariant;
+import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.RelationLocator;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Which shape each relation had at which WAL position, durably. */
-@SuppressWarnings("DoNotCallSuggester")
+/**
+ * Which shape each relation had at which WAL position, durably.
+ *
+ * <p>One writer, the WAL pump: {@link #append} and {@link #compact}. Any thread reads without
+ * locks: the histories are immutable arrays in concurrent maps, and a reader asks only for
+ * positions whose capture has returned (I2). The whole log is in memory; equal types, columns and
+ * names are one object.
+ */
 public final class DescriptorLog implements AutoCloseable {
-    private DescriptorLog() {}
+    private static final String FILE_NAME = "descriptors.log";
 
-    /** Opens or creates the log in {@code directory}. */
-    public static DescriptorLog open(Path directory, long systemIdentifier) {
-        if (systemIdentifier == 1) {
-            return new DescriptorLog();
-        }
-        throw new UnsupportedOperationException();
+    /** Compaction rewrites the file once this share (1/4) of the versions can go. */
+    private static final int COMPACT_SHARE = 4;
+
+    private final DescriptorLogFile file;
+    private final ConcurrentHashMap<Key, History> byOid = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<RelationLocator, History> byLocator = new ConcurrentHashMap<>();
+    private DescriptorPool pool = new DescriptorPool();
+    private volatile long lastLsn;
+
+    private record Key(int databaseOid, int relationOid) {}
+
+    private DescriptorLog(Path directory, long systemIdentifier) {
+        file =
+                DescriptorLogFile.open(
+                        directory.resolve(FILE_NAME), systemIdentifier, this::readFrame);
     }
 
-    /** Adds what one capture found; durable on return. Called by the WAL pump only. */
+    /**
+     * Opens or creates the log in {@code directory}.
+     *
+     * @throws dev.walshadow.base.ConfigurationException if it belongs to another cluster or was
+     *     written by a newer version
+     * @throws dev.walshadow.base.HaltException if it is damaged anywhere but at its torn end
+     */
+    public static DescriptorLog open(Path directory, long systemIdentifier) {
+        return new DescriptorLog(directory, systemIdentifier);
+    }
+
+    /**
+     * Adds what one capture found; durable on return. Called by the WAL pump only.
+     *
+     * @param validFromLsn not below {@link #lastLsn()}
+     * @param present relations of {@code databaseOid} (or shared); those that equal the newest
+     *     known version cost nothing
+     * @param droppedOids relations of {@code databaseOid} that no longer exist
+     */
     public void append(
             long validFromLsn,
             Collection<RelationDescriptor> present,
             Collection<Integer> droppedOids,
             int databaseOid) {
-        throw new UnsupportedOperationException();
+        Invariant.check(
+                validFromLsn >= lastLsn,
+                "a capture at "
+                        + Lsn.format(validFromLsn)
+                        + " is not older than the log's last at "
+                        + Lsn.format(lastLsn));
+        List<RelationDescriptor> changed = new ArrayList<>();
+        for (RelationDescriptor relation : present) {
+            if (!relation.equals(newest(relation.databaseOid(), relation.oid()))) {
+                changed.add(pool.pooled(relation));
+            }
+        }
+        List<Integer> gone = new ArrayList<>();
+        for (int oid : droppedOids) {
+            if (newest(databaseOid, oid) != null) {
+                gone.add(oid);
+            }
+        }
+        ByteBuilder body = new ByteBuilder(256);
+        encodeBody(validFromLsn, databaseOid, changed, gone, body);
+        file.append(body);
+        apply(validFromLsn, databaseOid, changed, gone);
     }
 
-    /** The relation whose storage is {@code locator} at {@code lsn}; null if unknown or dropped. */
+    private @Nullable RelationDescriptor newest(int databaseOid, int oid) {
+        History history = byOid.get(new Key(databaseOid, oid));
+        return history == null ? null : history.newest();
+    }
+
+    private static void encodeBody(
+            long validFromLsn,
+            int databaseOid,
+            List<RelationDescriptor> present,
+            List<Integer> dropped,
+            ByteBuilder out) {
+        out.putLong(validFromLsn);
+        out.putInt(databaseOid);
+        out.putInt(dropped.size());
+        for (int oid : dropped) {
+            out.putInt(oid);
+        }
+        DescriptorFormat.encode(present, out);
+    }
+
+    private void readFrame(byte[] bytes, int offset, int length) {
+        DescriptorReader reader = new DescriptorReader(bytes, offset, length, pool);
+        long validFromLsn = reader.longNumber();
+        int databaseOid = reader.number();
+        List<Integer> dropped = reader.numbers();
+        List<RelationDescriptor> present = reader.relations();
+        reader.expectEnd();
+        apply(validFromLsn, databaseOid, present, dropped);
+    }
+
+    private void apply(
+            long lsn, int databaseOid, List<RelationDescriptor> present, List<Integer> dropped) {
+        for (int oid : dropped) {
+            leave(newest(databaseOid, oid), lsn);
+            put(byOid, new Key(databaseOid, oid), lsn, null);
+        }
+        // first every storage that was left, then every storage that is occupied: two relations
+        // can have exchanged theirs
+        for (RelationDescriptor relation : present) {
+            leave(newest(relation.databaseOid(), relation.oid()), lsn);
+        }
+        for (RelationDescriptor relation : present) {
+            put(byOid, new Key(relation.databaseOid(), relation.oid()), lsn, relation);
+            if (relation.locator() != null) {
+                put(byLocator, relation.locator(), lsn, relation);
+            }
+        }
+        lastLsn = lsn;
+    }
+
+    private void leave(@Nullable RelationDescriptor relation, long lsn) {
+        if (relation != null && relation.locator() != null) {
+            put(byLocator, relation.locator(), lsn, null);
+        }
+    }
+
+    private static <K> void put(
+            Map<K, History> histories, K key, long lsn, @Nullable RelationDescriptor relation) {
+        History history = histories.get(key);
+        histories.put(
+                key, history == null ? History.of(lsn, relation) : history.with(lsn, relation));
+    }
+
+    /**
+     * The relation whose storage {@code locator} is at {@code lsn}; null if it is unknown, dropped,
+     * or the relation has other storage by then.
+     */
     public @Nullable RelationDescriptor find(RelationLocator locator, long lsn) {
-        throw new UnsupportedOperationException();
+        History history = byLocator.get(locator);
+        return history == null ? null : history.at(lsn);
     }
 
     /** The relation as it is at {@code lsn}; null if unknown or dropped. */
     public @Nullable RelationDescriptor find(int databaseOid, int relationOid, long lsn) {
-        throw new UnsupportedOperationException();
+        History history = byOid.get(new Key(databaseOid, relationOid));
+        return history == null ? null : history.at(lsn);
     }
 
-    /** Every relation that exists at {@code lsn}. */
+    /** Every relation that exists at {@code lsn}, of all databases. */
     public Collection<RelationDescriptor> active(long lsn) {
-        throw new UnsupportedOperationException();
+        List<RelationDescriptor> active = new ArrayList<>();
+        for (History history : byOid.values()) {
+            RelationDescriptor relation = history.at(lsn);
+            if (relation != null) {
+                active.add(relation);
+            }
+        }
+        return active;
     }
 
-    /** The newest entry's position, 0 if there is none. */
+    /** The newest capture's position, 0 if there is none. */
     public long lastLsn() {
-        throw new UnsupportedOperationException();
+        return lastLsn;
     }
 
-    /** Forgets what was superseded at or before {@code floorLsn}. Called by the WAL pump only. */
+    /**
+     * Forgets what was superseded at or before {@code floorLsn}; nobody may ask for older positions
+     * from now on. Does nothing while that would free little. Called by the WAL pump only.
+     */
     public void compact(long floorLsn) {
-        throw new UnsupportedOperationException();
+        int all = 0;
+        int superseded = 0;
+        for (History history : byOid.values()) {
+            all += history.size();
+            superseded += history.supersededAt(floorLsn);
+        }
+        if (superseded == 0 || superseded * COMPACT_SHARE < all) {
+            return;
+        }
+        prune(byOid, floorLsn);
+        prune(byLocator, floorLsn);
+        rewrite();
+        repool();
+    }
+
+    private static <K> void prune(ConcurrentHashMap<K, History> histories, long floorLsn) {
+        for (Map.Entry<K, History> entry : histories.entrySet()) {
+            History kept = entry.getValue().from(floorLsn);
+            if (kept == null) {
+                histories.remove(entry.getKey());
+            } else {
+                entry.setValue(kept);
+            }
+        }
+    }
+
+    /** One capture of one database, as the file is written anew. */
+    private record Capture(List<RelationDescriptor> present, List<Integer> dropped) {
+        Capture() {
+            this(new ArrayList<>(), new ArrayList<>());
+        }
+    }
+
+    private void rewrite() {
+        TreeMap<Long, TreeMap<Integer, Capture>> captures = new TreeMap<>();
+        byOid.forEach((key, history) ->
+                history.forEach((lsn, relation) -> {
+                    Capture capture =
+                            captures.computeIfAbsent(lsn, at -> new TreeMap<>())
+                                    .computeIfAbsent(key.databaseOid(), of -> new Capture());
+                    if (relation == null) {
+                        capture.dropped().add(key.relationOid());
+                    } else {
+                        capture.present().add(relation);
+                    }
+                }));
+        // the last position stays known although nothing may have happened there
+        if (lastLsn != 0) {
+            TreeMap<Integer, Capture> last =
+                    captures.computeIfAbsent(lastLsn, at -> new TreeMap<>());
+            if (last.isEmpty()) {
+                last.put(0, new Capture());
+            }
+        }
+        ByteBuilder frames = new ByteBuilder(1 << 16);
+        ByteBuilder body = new ByteBuilder(1 << 12);
+        int count = 0;
+        for (Map.Entry<Long, TreeMap<Integer, Capture>> at : captures.entrySet()) {
+            for (Map.Entry<Integer, Capture> of : at.getValue().entrySet()) {
+                body.clear();
+                Capture capture = of.getValue();
+                encodeBody(at.getKey(), of.getKey(), capture.present(), capture.dropped(), body);
+                DescriptorLogFile.putFrame(body, frames, count++);
+            }
+        }
+        file.replace(frames, count);
+    }
+
+    /** Lets go of pooled parts that no version has any more. */
+    private void repool() {
+        DescriptorPool fresh = new DescriptorPool();
+        byOid.values()
+                .forEach(history ->
+                        history.forEach((lsn, relation) -> {
+                            if (relation != null) {
+                                fresh.keep(relation);
+                            }
+                        }));
+        pool = fresh;
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        file.close();
+    }
 }

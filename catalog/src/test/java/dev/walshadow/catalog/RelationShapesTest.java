@@ -1,0 +1,90 @@
+package dev.walshadow.catalog;
+
+import static dev.walshadow.catalog.Descriptors.table;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+final class RelationShapesTest {
+    private static RelationDescriptor with(
+            RelationDescriptor table, List<AttributeDescriptor> attributes, char identity) {
+        return new RelationDescriptor(
+                table.oid(),
+                table.databaseOid(),
+                table.name(),
+                table.kind(),
+                table.persistence(),
+                table.locator(),
+                table.toastRelationOid() + 1,
+                table.ownerRelationOid(),
+                identity,
+                table.accessMethod(),
+                table.partition(),
+                attributes,
+                table.primaryKey(),
+                table.identityKey(),
+                table.types());
+    }
+
+    private static AttributeDescriptor changed(
+            AttributeDescriptor from, String name, int type, boolean dropped, boolean notNull) {
+        return new AttributeDescriptor(
+                from.number(),
+                name,
+                type,
+                from.typeModifier(),
+                from.length(),
+                from.byValue(),
+                from.alignment(),
+                'x',
+                notNull,
+                dropped,
+                from.generated(),
+                from.missingValue());
+    }
+
+    @Test
+    void namesTheFirstDifference() {
+        RelationDescriptor table = table(1, 10, "id", "note");
+        assertThat(RelationShapes.shapeDiffers(table, table(1, 10, "id", "note"))).isNull();
+        assertThat(RelationShapes.shapeDiffers(table, table(1, 11, "id", "note")))
+                .isEqualTo("the storage changed from 1663/5/10 to 1663/5/11");
+        assertThat(RelationShapes.shapeDiffers(table, table(1, 10, "id", "note", "extra")))
+                .isEqualTo("column extra was added");
+        assertThat(RelationShapes.shapeDiffers(table, table(1, 10, "id")))
+                .isEqualTo("column note is gone");
+        assertThat(RelationShapes.shapeDiffers(table, table(2, 10, "id", "note")))
+                .isEqualTo("another relation: OID 1 became 2");
+        assertThat(RelationShapes.shapeDiffers(table, with(table, table.attributes(), 'f')))
+                .isEqualTo("the replica identity changed from d to f");
+    }
+
+    @Test
+    void namesAColumnThatIsRenamedRetypedOrDropped() {
+        RelationDescriptor table = table(1, 10, "id", "note");
+        AttributeDescriptor note = table.attributes().get(1);
+        assertThat(difference(table, changed(note, "text", note.typeOid(), false, false)))
+                .isEqualTo("column note was renamed to text");
+        assertThat(difference(table, changed(note, "note", 20, false, false)))
+                .isEqualTo("column note's type changed from int4 to 20");
+        assertThat(difference(table, changed(note, "........pg.dropped.2........", 0, true, false)))
+                .isEqualTo("column note was dropped");
+    }
+
+    @Test
+    void ignoresWhatDecodingDoesNotSee() {
+        RelationDescriptor table = table(1, 10, "id", "note");
+        AttributeDescriptor note = table.attributes().get(1);
+        assertThat(difference(table, changed(note, "note", note.typeOid(), false, true))).isNull();
+    }
+
+    private static @Nullable String difference(
+            RelationDescriptor table, AttributeDescriptor second) {
+        List<AttributeDescriptor> attributes = new ArrayList<>(table.attributes());
+        attributes.set(1, second);
+        return RelationShapes.shapeDiffers(table, with(table, attributes, 'd'));
+    }
+}
