@@ -16,6 +16,7 @@ public final class PipelineMetrics {
     final LongAdder batches = new LongAdder();
     final LongAdder batchBytes = new LongAdder();
     final LongAdder retries = new LongAdder();
+    final LongAdder defaultedRows = new LongAdder();
     final LongAdder oldValueLookups = new LongAdder();
     final LongAdder oldValueRows = new LongAdder();
     final LongAdder sourceLookups = new LongAdder();
@@ -79,6 +80,11 @@ public final class PipelineMetrics {
     /** Inserts repeated because ClickHouse could not take them then. */
     public long retries() {
         return retries.sum();
+    }
+
+    /** Rows with a toasted value that nobody has: NULL (mode disabled, superseded baseline rows). */
+    public long defaultedRows() {
+        return defaultedRows.sum();
     }
 
     /** SELECTs for unchanged toasted values. */

@@ -1,0 +1,141 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.DelayQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends sealed batches. A batch stays here until ClickHouse has answered success for it (I7) or its
+ * table is set aside; a retry sends the same bytes under the same token. The queue is bounded by
+ * the memory budget that batches are reserved in.
+ */
+final class Inserters implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Inserters.class);
+
+    /** Told on the inserter's thread. */
+    interface Outcome {
+        /** ClickHouse has answered success. */
+        void acknowledged(Batch batch);
+
+        /** The batch is not sent: its table is set aside. */
+        void discarded(Batch batch);
+    }
+
+    private final ClickHouseClient client;
+    private final TableFailures failures;
+    private final TargetReachability reachability;
+    private final PipelineMetrics metrics;
+    private final Outcome outcome;
+    private final FatalFailure fatal;
+    private final DelayQueue<Batch> queue = new DelayQueue<>();
+    private final AtomicInteger unfinished = new AtomicInteger();
+    private final int count;
+    private final List<Thread> threads = new ArrayList<>();
+
+    Inserters(Services services, Outcome outcome) {
+        this.client = services.client();
+        this.failures = services.failures();
+        this.reachability = services.reachability();
+        this.metrics = services.metrics();
+        this.fatal = services.fatal();
+        this.outcome = outcome;
+        this.count = services.options().inserters();
+    }
+
+    void start() {
+        for (int i = 0; i < count; i++) {
+            threads.add(Thread.ofVirtual().name("inserter-" + i).start(this::run));
+        }
+    }
+
+    void submit(Batch batch) {
+        unfinished.incrementAndGet();
+        queue.add(batch);
+    }
+
+    /** True if a further batch would be sent at once. */
+    boolean hasIdle() {
+        return unfinished.get() < count;
+    }
+
+    private void run() {
+        try {
+            while (true) {
+                send(queue.take());
+            }
+        } catch (InterruptedException e) {
+            // the pipeline is closing: what is not acknowledged is sent again after a restart
+            Thread.currentThread().interrupt();
+        } catch (Throwable e) {
+            fatal.raise(e);
+        }
+    }
+
+    private void send(Batch batch) throws InterruptedException {
+        if (!batch.table.isFollowed()) {
+            unfinished.decrementAndGet();
+            outcome.discarded(batch);
+            return;
+        }
+        TableMapping target = batch.table.mapped();
+        long started = System.nanoTime();
+        try {
+            client.insert(
+                    target.database(),
+                    target.table(),
+                    batch.block.nativeBlock(),
+                    Objects.requireNonNull(batch.token, "a sealed batch has a token"));
+        } catch (RetryException | ConfigurationException e) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            postpone(batch, e);
+            return;
+        } catch (QuarantineException e) {
+            failures.setAside(
+                    batch.table,
+                    PipelineCodes.TARGET_REFUSED,
+                    e.getMessage()
+                            + "; repair the target table "
+                            + target.target()
+                            + ", then load it anew",
+                    batch.firstPosition);
+            unfinished.decrementAndGet();
+            outcome.discarded(batch);
+            return;
+        }
+        metrics.lastInsertMicros.set((System.nanoTime() - started) / 1_000);
+        reachability.answered(batch.table);
+        unfinished.decrementAndGet();
+        outcome.acknowledged(batch);
+    }
+
+    private void postpone(Batch batch, WalshadowException failure) {
+        metrics.retries.increment();
+        reachability.failed(batch.table, failure);
+        batch.postpone();
+        queue.add(batch);
+    }
+
+    @Override
+    public void close() {
+        threads.forEach(Thread::interrupt);
+    }
+
+    void awaitStopped() throws InterruptedException {
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        log.debug("inserters stopped, {} batches unsent", queue.size());
+    }
+}

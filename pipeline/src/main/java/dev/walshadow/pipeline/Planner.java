@@ -1,0 +1,143 @@
+package dev.walshadow.pipeline;
+
+import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
+
+import dev.walshadow.base.HaltException;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.wal.ResourceManager;
+import dev.walshadow.transaction.RawRecord;
+import dev.walshadow.transaction.RecordCursor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Turns one transaction into pieces for the workers, in record order per worker. One thread at a
+ * time; there is one planner for transactions and one for the initial load.
+ */
+final class Planner {
+    private static final int PIECE_RECORDS = 8192;
+    private static final long PIECE_BYTES = 1 << 20;
+
+    private final Router router;
+    private final DecodeWorker[] workers;
+    private final Services services;
+    private final RawRecord record = new RawRecord();
+    private final @Nullable Piece[] pieces;
+
+    Planner(Router router, DecodeWorker[] workers, Services services) {
+        this.router = router;
+        this.workers = workers;
+        this.services = services;
+        this.pieces = new @Nullable Piece[workers.length];
+    }
+
+    /** Hands the transaction's records to the workers; waits for room in their queues. */
+    void plan(TransactionWork work) throws InterruptedException {
+        try {
+            router.begin(work.changes.commitPosition());
+            RecordCursor cursor = work.changes.records();
+            while (cursor.next(record)) {
+                if (isTruncate()) {
+                    planTruncate(work, cursor.chunkIsStable());
+                } else {
+                    planRow(work, cursor.chunkIsStable());
+                }
+            }
+            for (int i = 0; i < pieces.length; i++) {
+                dispatch(i);
+            }
+        } finally {
+            work.release();
+        }
+    }
+
+    private boolean isTruncate() {
+        return record.resourceManager() == ResourceManager.HEAP
+                && (record.info() & XLOG_HEAP_OPMASK) == XLOG_HEAP_TRUNCATE
+                && !record.isBaseline();
+    }
+
+    private void planRow(TransactionWork work, boolean stable) throws InterruptedException {
+        TargetTable table = router.route(record);
+        if (table == null) {
+            services.metrics().droppedRecords.increment();
+            return;
+        }
+        if (router.isRewritten(table) && !work.baseline) {
+            services.failures()
+                    .setAside(
+                            table,
+                            PipelineCodes.SHAPE_CHANGED,
+                            table.label()
+                                    + " was rewritten by the transaction committed at "
+                                    + Lsn.format(work.changes.commitPosition())
+                                    + ", which also wrote rows into the new storage; this is not"
+                                    + " followed yet: load the table anew",
+                            work.changes.commitPosition());
+        }
+        add(table, work, stable);
+    }
+
+    /** An ordered barrier in every named table. */
+    private void planTruncate(TransactionWork work, boolean stable) throws InterruptedException {
+        byte[] bytes = record.buffer();
+        int main = record.mainOffset();
+        int count =
+                record.mainLength() < TRUNCATE_RELATIONS
+                        ? -1
+                        : LittleEndian.getInt(bytes, main + TRUNCATE_COUNT);
+        if (count < 0 || count > (record.mainLength() - TRUNCATE_RELATIONS) / Integer.BYTES) {
+            throw new HaltException(
+                    PipelineCodes.DECODE_FAILED,
+                    "malformed TRUNCATE record at "
+                            + Lsn.format(record.lsn())
+                            + ": expected room for its relations, found "
+                            + record.mainLength()
+                            + " bytes with a count of "
+                            + count
+                            + "; the WAL is damaged or of an unknown version");
+        }
+        int database = LittleEndian.getInt(bytes, main + TRUNCATE_DATABASE);
+        for (int i = 0; i < count; i++) {
+            int oid = LittleEndian.getInt(bytes, main + TRUNCATE_RELATIONS + i * Integer.BYTES);
+            TargetTable table = router.byOid(database, oid);
+            if (table != null) {
+                router.truncated(table);
+                add(table, work, stable);
+            }
+        }
+    }
+
+    private void add(TargetTable table, TransactionWork work, boolean stable)
+            throws InterruptedException {
+        int worker = workerOf(table);
+        Piece piece = pieces[worker];
+        if (piece == null) {
+            piece = new Piece(work);
+            pieces[worker] = piece;
+        }
+        piece.add(table, record, stable);
+        services.metrics().records.increment();
+        if (piece.count() >= PIECE_RECORDS || piece.bytes() >= PIECE_BYTES) {
+            dispatch(worker);
+        }
+    }
+
+    private int workerOf(TargetTable table) {
+        int hash = (table.relationOid() * 31 + table.databaseOid()) * 0x9E3779B9;
+        return (int) ((hash & 0xFFFF_FFFFL) * workers.length >>> 32);
+    }
+
+    private void dispatch(int worker) throws InterruptedException {
+        Piece piece = pieces[worker];
+        pieces[worker] = null;
+        if (piece == null) {
+            return;
+        }
+        services.queueMemory().reserve(piece.bytes());
+        services.metrics().queuedBytes.addAndGet(piece.bytes());
+        piece.work.retain();
+        piece.work.ledger.enqueued(worker, piece.work.sequence);
+        workers[worker].mailbox().put(piece);
+    }
+}

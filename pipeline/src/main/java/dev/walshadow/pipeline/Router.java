@@ -1,0 +1,180 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.RelationShapes;
+import dev.walshadow.postgres.RelationLocator;
+import dev.walshadow.transaction.RawRecord;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * From a record's storage to its table, as of the transaction's commit. A small open-addressing
+ * cache by locator spares the descriptor log; it is emptied when the log has grown, and kept for
+ * one transaction only while the log is ahead of the commits that are planned. Belongs to one
+ * planner.
+ */
+final class Router {
+    private static final int CAPACITY = 4096;
+    private static final int MAX_ENTRIES = CAPACITY / 2;
+
+    private final DescriptorLog descriptors;
+    private final TargetTables tables;
+    private final TableFailures failures;
+    private final PipelineEvents events;
+
+    private final int[] tablespaces = new int[CAPACITY];
+    private final int[] databases = new int[CAPACITY];
+    private final int[] relations = new int[CAPACITY];
+    private final boolean[] used = new boolean[CAPACITY];
+    private final @Nullable TargetTable[] routes = new @Nullable TargetTable[CAPACITY];
+    private int entries;
+    private long cachedLogLsn = -1;
+    private boolean cacheIsOfOneTransaction;
+    private long commitPosition;
+    private final Set<TargetTable> rewritten = new HashSet<>();
+    private final Set<TargetTable> truncated = new HashSet<>();
+
+    Router(
+            DescriptorLog descriptors,
+            TargetTables tables,
+            TableFailures failures,
+            PipelineEvents events) {
+        this.descriptors = descriptors;
+        this.tables = tables;
+        this.failures = failures;
+        this.events = events;
+    }
+
+    /** The records that follow belong to a transaction with this commit position. */
+    void begin(long position) {
+        long logLsn = descriptors.lastLsn();
+        boolean logIsAhead = logLsn > position;
+        if (logLsn != cachedLogLsn || logIsAhead || cacheIsOfOneTransaction) {
+            clear();
+            cachedLogLsn = logLsn;
+        }
+        cacheIsOfOneTransaction = logIsAhead;
+        commitPosition = position;
+        rewritten.clear();
+        truncated.clear();
+    }
+
+    private void clear() {
+        Arrays.fill(used, false);
+        Arrays.fill(routes, null);
+        entries = 0;
+    }
+
+    /** The followed table that the record belongs to; null: none, drop it. */
+    @Nullable TargetTable route(RawRecord record) {
+        int tablespace = record.tablespaceOid();
+        int database = record.databaseOid();
+        int relation = record.relationNumber();
+        int at = (relation * 0x9E3779B9 ^ database * 0x85EBCA6B ^ tablespace) >>> 20;
+        while (used[at]) {
+            if (relations[at] == relation
+                    && databases[at] == database
+                    && tablespaces[at] == tablespace) {
+                return routes[at];
+            }
+            at = (at + 1) & (CAPACITY - 1);
+        }
+        TargetTable found = resolve(new RelationLocator(tablespace, database, relation));
+        if (entries >= MAX_ENTRIES) {
+            clear();
+            return found;
+        }
+        entries++;
+        used[at] = true;
+        tablespaces[at] = tablespace;
+        databases[at] = database;
+        relations[at] = relation;
+        routes[at] = found;
+        return found;
+    }
+
+    /** The followed table of a TRUNCATE's relation OID. */
+    @Nullable TargetTable byOid(int databaseOid, int relationOid) {
+        return tables.find(databaseOid, relationOid);
+    }
+
+    private @Nullable TargetTable resolve(RelationLocator locator) {
+        RelationDescriptor now = descriptors.find(locator, commitPosition);
+        boolean moved = false;
+        if (now == null) {
+            // left behind in this transaction, for a copy or for good
+            RelationDescriptor before = descriptors.find(locator, commitPosition - 1);
+            if (before == null) {
+                return null;
+            }
+            now = descriptors.find(before.databaseOid(), before.oid(), commitPosition);
+            if (now == null) {
+                return null;
+            }
+            moved = true;
+        }
+        TargetTable table = tables.find(now.databaseOid(), now.oid());
+        if (table == null) {
+            reportUnknown(now);
+            return null;
+        }
+        if (table.isFollowed()) {
+            checkShape(table, now, moved ? null : locator);
+        }
+        return table;
+    }
+
+    private void checkShape(
+            TargetTable table, RelationDescriptor now, @Nullable RelationLocator locator) {
+        String difference = RelationShapes.shapeDiffers(table.shape(), now);
+        if (difference == null && !table.shape().name().equals(now.name())) {
+            difference = "it is named " + now.name() + " now";
+        }
+        if (difference != null) {
+            failures.setAside(
+                    table,
+                    PipelineCodes.SHAPE_CHANGED,
+                    table.label()
+                            + " changed its shape: "
+                            + difference
+                            + "; changes of shape are not followed yet: load the table anew",
+                    commitPosition);
+        } else if (locator != null && !truncated.contains(table)) {
+            checkStorage(table, now, locator);
+        }
+    }
+
+    /** Whether this transaction gave the table new storage. */
+    private void checkStorage(
+            TargetTable table, RelationDescriptor now, RelationLocator locator) {
+        RelationDescriptor before =
+                descriptors.find(now.databaseOid(), now.oid(), commitPosition - 1);
+        if (before != null && before.locator() != null && !locator.equals(before.locator())) {
+            rewritten.add(table);
+            cacheIsOfOneTransaction = true;
+        }
+    }
+
+    /** The transaction empties the table: rows in new storage are new rows. */
+    void truncated(TargetTable table) {
+        truncated.add(table);
+        rewritten.remove(table);
+    }
+
+    /**
+     * True if the transaction gave the table new storage without a TRUNCATE, so that rows in it may
+     * replace the old ones or join copied ones; the records do not say which.
+     */
+    boolean isRewritten(TargetTable table) {
+        return !rewritten.isEmpty() && rewritten.contains(table);
+    }
+
+    private void reportUnknown(RelationDescriptor relation) {
+        if (relation.kind() == 'r' && relation.persistence() == 'p' && tables.firstSeen(relation)) {
+            events.unknownTable(relation, commitPosition);
+        }
+    }
+}

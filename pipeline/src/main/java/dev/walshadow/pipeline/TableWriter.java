@@ -1,0 +1,329 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.pipeline.AckLedger.Hold;
+import dev.walshadow.pipeline.encode.RowEncoder;
+import dev.walshadow.pipeline.encode.RowMeta;
+import dev.walshadow.pipeline.encode.TableBlock;
+import dev.walshadow.postgres.heap.TupleView;
+import dev.walshadow.transaction.RawRecord;
+import dev.walshadow.transaction.ToastValues;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One table at its worker: encodes changes into the open batch, seals it, and keeps the table's
+ * order: once a change cannot be encoded at once, it and all later ones go through {@link
+ * Deferral} until that has caught up. Worker thread only, except {@link #recycle}.
+ */
+final class TableWriter implements HeapChanges.Handler {
+    private static final int RESERVE_STEP_BYTES = 64 << 10;
+    private static final int MAX_SMALL_IN_FLIGHT = 2;
+    private static final long OPEN_BYTES = 32 << 10;
+
+    private final DecodeWorker worker;
+    private final TargetTable table;
+    private final RowEncoder encoder;
+    private final DefaultValues defaults;
+    private final ConcurrentLinkedQueue<Spare> spares = new ConcurrentLinkedQueue<>();
+
+    /** A cleared block and the memory it keeps. */
+    private record Spare(TableBlock block, long bytes) {}
+
+    private boolean activated;
+    private @Nullable Batch open;
+    private @Nullable Deferral deferral;
+    private long unreserved;
+    private long lastSealNanos;
+    private long lastChangeNanos;
+
+    // what the handler is called for
+    private @Nullable TransactionWork work;
+    private ToastValues toast = (relation, value, out) -> false;
+
+    TableWriter(DecodeWorker worker, TargetTable table, RowEncoder encoder) {
+        this.worker = worker;
+        this.table = table;
+        this.encoder = encoder;
+        this.defaults = new DefaultValues(table.mapped());
+        this.lastSealNanos = System.nanoTime() - (1L << 40);
+    }
+
+    TargetTable table() {
+        return table;
+    }
+
+    RowEncoder encoder() {
+        return encoder;
+    }
+
+    DecodeWorker worker() {
+        return worker;
+    }
+
+    DefaultValues defaults() {
+        return defaults;
+    }
+
+    private void activate() {
+        if (!activated) {
+            activated = true;
+            worker.activate(this);
+        }
+    }
+
+    /** True if there is nothing to tend any more. */
+    boolean deactivate() {
+        activated = open != null || deferral != null;
+        return !activated;
+    }
+
+    boolean changedSince(long nanos) {
+        return lastChangeNanos - nanos > 0;
+    }
+
+    /** One record of {@code from}; {@code meta} has its transaction. */
+    void record(RawRecord record, RowMeta meta, TransactionWork from, ToastValues values)
+            throws InterruptedException {
+        if (!table.isFollowed()) {
+            discard(HeapChanges.count(record));
+            return;
+        }
+        if (!from.baseline) {
+            table.lastCommitLsn = meta.commitPosition();
+            table.lastCommitMicros = meta.commitMicros();
+            if (deferral != null || HeapChanges.isTruncate(record)) {
+                defer(record, from, values);
+                return;
+            }
+        }
+        try {
+            work = from;
+            toast = values;
+            if (worker.heap().decode(table, record, meta, this)) {
+                grown(record.length());
+            } else {
+                defer(record, from, values);
+            }
+        } catch (QuarantineException e) {
+            fail(e, meta.commitPosition());
+        } catch (WalshadowException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            fail(e, meta.commitPosition(), record.lsn());
+        } finally {
+            work = null;
+        }
+    }
+
+    @Override
+    public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta meta) {
+        TransactionWork from = Objects.requireNonNull(work);
+        Batch batch = batch(from.sequence, from.baseline, meta);
+        if (encoder.appendRow(batch.block, tuple, meta, toast) != RowEncoder.OK) {
+            if (!from.baseline && worker.services().options().resolveToast()) {
+                return false;
+            }
+            // mode disabled; or a baseline row whose chunks are gone, so a later version is coming
+            worker.services().metrics().defaultedRows.increment();
+            encoder.appendRowWithOld(batch.block, tuple, meta, toast, defaults);
+        }
+        if (from.baseline) {
+            batch.baselineRows++;
+        }
+        if (oldKey != null && !encoder.sameKey(tuple, oldKey, toast)) {
+            tombstone(oldKey, meta);
+        }
+        return true;
+    }
+
+    @Override
+    public void tombstone(TupleView key, RowMeta meta) {
+        TransactionWork from = Objects.requireNonNull(work);
+        Batch batch = batch(from.sequence, from.baseline, meta);
+        encoder.appendTombstone(batch.block, key, meta, toast);
+        batch.tombstones++;
+    }
+
+    /** The open batch, held by {@code sequence}. */
+    Batch batch(long sequence, boolean baseline, RowMeta meta) {
+        Batch batch = open;
+        if (batch == null) {
+            batch = new Batch(table, newBlock(), meta.commitPosition(), System.nanoTime());
+            open = batch;
+            unreserved = 0;
+            if (worker.services().batchMemory().tryReserve(OPEN_BYTES)) {
+                batch.bytesReserved = OPEN_BYTES;
+            } else {
+                unreserved = RESERVE_STEP_BYTES; // waits for memory after this record
+            }
+            activate();
+        }
+        Hold hold = baseline ? batch.baselineHold : batch.streamHold;
+        if (!hold.isSet()) {
+            AckLedger ledger =
+                    baseline ? worker.services().baseline() : worker.services().stream();
+            ledger.hold(hold, sequence);
+        }
+        if (!baseline) {
+            batch.lastPosition = meta.commitPosition();
+            batch.lastMicros = meta.commitMicros();
+        }
+        return batch;
+    }
+
+    private TableBlock newBlock() {
+        Spare spare = spares.poll();
+        if (spare == null) {
+            return encoder.newBlock();
+        }
+        worker.spareTaken(spare.bytes());
+        return spare.block();
+    }
+
+    /** After a record of so many bytes: reserves memory, seals a full batch. */
+    void grown(int recordBytes) throws InterruptedException {
+        Batch batch = open;
+        if (batch == null) {
+            return;
+        }
+        unreserved += recordBytes;
+        PipelineOptions options = worker.services().options();
+        if (batch.block.rows() >= options.batchRows()) {
+            seal();
+        } else if (unreserved >= RESERVE_STEP_BYTES) {
+            unreserved = 0;
+            long bytes = batch.block.bytes();
+            worker.reserve(batch, Math.max(0, bytes - batch.bytesReserved));
+            if (open == batch && bytes >= options.batchBytes()) {
+                seal();
+            }
+        }
+    }
+
+    /** Hands the open batch to the inserters. */
+    void seal() {
+        Batch batch = open;
+        if (batch == null) {
+            return;
+        }
+        open = null;
+        lastSealNanos = System.nanoTime();
+        lastChangeNanos = lastSealNanos;
+        if (!table.isFollowed()) {
+            discard(batch.block.rows());
+            worker.settle(batch);
+            return;
+        }
+        worker.submit(batch);
+    }
+
+    private void defer(RawRecord record, TransactionWork from, ToastValues values)
+            throws InterruptedException {
+        Deferral waiting = deferral;
+        if (waiting == null) {
+            waiting = new Deferral(this);
+            deferral = waiting;
+            activate();
+        }
+        try {
+            waiting.add(record, from, values);
+        } catch (QuarantineException e) {
+            fail(e, from.changes.commitPosition());
+            return;
+        }
+        while (waiting == deferral && waiting.isOverBound() && table.isFollowed()) {
+            worker.runControl();
+        }
+    }
+
+    /** The deferred changes have all been encoded: changes go directly again. */
+    void deferralDone(Deferral done) {
+        if (deferral == done) {
+            deferral = null;
+        }
+    }
+
+    void fail(QuarantineException failure, long position) {
+        worker.services().failures().setAside(table, failure, position);
+        drop();
+    }
+
+    void fail(RuntimeException failure, long position, long recordLsn) {
+        worker.services().failures().setAside(table, failure, position, recordLsn);
+        drop();
+    }
+
+    void discard(long rows) {
+        table.discardedRows.add(rows);
+        worker.services().metrics().discardedRows.add(rows);
+    }
+
+    /** Lets go of everything: the table is set aside. */
+    private void drop() {
+        seal();
+        Deferral waiting = deferral;
+        if (waiting != null) {
+            deferral = null;
+            discard(waiting.drop());
+        }
+    }
+
+    /**
+     * Seals what is due and moves deferred changes on.
+     *
+     * @param idle the worker has nothing else to do
+     * @return nanoseconds until this is to be called again
+     */
+    long tend(long now, boolean idle) throws InterruptedException {
+        if (!table.isFollowed()) {
+            drop();
+            return Long.MAX_VALUE;
+        }
+        long next = Long.MAX_VALUE;
+        Deferral waiting = deferral;
+        if (waiting != null) {
+            next = waiting.tend();
+        }
+        Batch batch = open;
+        if (batch == null) {
+            return next;
+        }
+        long sealIn = sealIn(batch, now, idle);
+        if (sealIn <= 0) {
+            seal();
+            return next;
+        }
+        return Math.min(next, sealIn);
+    }
+
+    /**
+     * While earlier batches wait for ClickHouse, a further small one would not arrive sooner: then
+     * the open one grows until it is full, so that an outage makes no heap of small batches.
+     */
+    private long sealIn(Batch batch, long now, boolean idle) {
+        if (idle && worker.isUrgent()) {
+            return 0;
+        }
+        int inFlight = table.batchesInFlight();
+        if (inFlight >= MAX_SMALL_IN_FLIGHT) {
+            return Long.MAX_VALUE;
+        }
+        long sealIn = batch.openedNanos + worker.batchAgeNanos() - now;
+        if (idle && inFlight == 0 && worker.inserters().hasIdle()) {
+            sealIn = Math.min(sealIn, lastSealNanos + worker.idleSealNanos() - now);
+        }
+        return sealIn;
+    }
+
+    /** Takes a block back for reuse; any thread. */
+    void recycle(TableBlock block) {
+        long bytes = block.bytes();
+        if (worker.keepSpare(bytes)) {
+            block.clear();
+            spares.add(new Spare(block, bytes));
+        }
+    }
+}
