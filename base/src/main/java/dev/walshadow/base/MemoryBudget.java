@@ -57,6 +57,24 @@ public final class MemoryBudget {
         }
     }
 
+    /** Waits at most so long until {@code bytes} fit; false if they did not. */
+    public boolean tryReserve(long bytes, long timeoutNanos) throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            long left = timeoutNanos;
+            while (bytesHeld != 0 && bytesHeld + bytes > bytesLimit) {
+                if (left <= 0) {
+                    return false;
+                }
+                left = released.awaitNanos(left);
+            }
+            bytesHeld += bytes;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     public void release(long bytes) {
         lock.lock();
         try {

@@ -198,6 +198,21 @@ final class AckLedger {
         }
     }
 
+    /** What the hold stands for starts at a later sequence now. */
+    boolean raise(Hold hold, long sequence) {
+        lock.lock();
+        try {
+            Invariant.check(
+                    hold.index >= 0 && hold.sequence <= sequence,
+                    "a hold is raised while it is set");
+            boolean mayProgress = hold.sequence == durableSequence + 1;
+            hold.sequence = sequence;
+            return mayProgress && progress();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     boolean release(Hold hold) {
         lock.lock();
         try {

@@ -22,20 +22,19 @@ final class AsyncSteps implements AutoCloseable {
         Thread thread =
                 Thread.ofVirtual()
                         .name(name)
-                        .unstarted(
-                                () -> {
-                                    try {
-                                        if (!closed) {
-                                            step.run();
-                                        }
-                                    } catch (InterruptedException e) {
-                                        Thread.currentThread().interrupt(); // closing
-                                    } catch (Throwable e) {
-                                        fatal.raise(e);
-                                    } finally {
-                                        threads.remove(Thread.currentThread());
-                                    }
-                                });
+                        .unstarted(() -> {
+                            try {
+                                if (!closed) {
+                                    step.run();
+                                }
+                            } catch (InterruptedException e) {
+                                Thread.currentThread().interrupt(); // closing
+                            } catch (Throwable e) {
+                                fatal.raise(e);
+                            } finally {
+                                threads.remove(Thread.currentThread());
+                            }
+                        });
         threads.add(thread);
         thread.start();
     }

@@ -8,14 +8,15 @@ import dev.walshadow.transaction.ToastValues;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that turns the records of its tables into batches. Everything of a table happens here
- * in order; only waiting for ClickHouse happens elsewhere and comes back through the mailbox.
+ * A thread that turns the records of its tables into batches. Everything of a table happens here in
+ * order; only waiting for ClickHouse happens elsewhere and comes back through the mailbox.
  */
 final class DecodeWorker {
     private static final long TEND_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -23,6 +24,7 @@ final class DecodeWorker {
     private static final long RECENT_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long AGE_CEILING_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int TABLES_PER_AGE = 8;
+    private static final int CONCURRENT_LOOKUPS = 4;
 
     private final int index;
     private final Services services;
@@ -46,6 +48,7 @@ final class DecodeWorker {
     static final class Shared {
         final AtomicInteger urgent = new AtomicInteger();
         final AtomicLong deferredMemory = new AtomicLong();
+        final Semaphore lookups = new Semaphore(CONCURRENT_LOOKUPS);
         final AtomicLong spareBytes = new AtomicLong();
         final AtomicLong batchNumber = new AtomicLong();
         final String tokenPrefix = UUID.randomUUID().toString();
@@ -91,6 +94,11 @@ final class DecodeWorker {
 
     AtomicLong deferredMemory() {
         return shared.deferredMemory;
+    }
+
+    /** Bounds how many answers are held in memory. */
+    Semaphore lookups() {
+        return shared.lookups;
     }
 
     private void run() {
@@ -217,8 +225,7 @@ final class DecodeWorker {
     long batchAgeNanos() {
         long age = services.options().batchAge().toNanos();
         return Math.min(
-                Math.max(age, AGE_CEILING_NANOS),
-                age * Math.max(1, recentTables / TABLES_PER_AGE));
+                Math.max(age, AGE_CEILING_NANOS), age * Math.max(1, recentTables / TABLES_PER_AGE));
     }
 
     /** Least time between two early seals of one table: wider with more tables. */
@@ -256,23 +263,9 @@ final class DecodeWorker {
         inserters.submit(batch);
     }
 
-    /** The batch is durable or discarded: its memory and holds go back. Any thread. */
+    /** A batch that was never sent. */
     void settle(Batch batch) {
-        services.batchMemory().release(batch.bytesReserved);
-        boolean progress = false;
-        if (batch.streamHold.isSet()) {
-            progress = services.stream().release(batch.streamHold);
-        }
-        if (batch.baselineHold.isSet()) {
-            progress |= services.baseline().release(batch.baselineHold);
-        }
-        TableWriter writer = batch.table.writer;
-        if (writer != null) {
-            writer.recycle(batch.block);
-        }
-        if (progress) {
-            services.progress().run();
-        }
+        Settlement.letGo(services, batch);
     }
 
     /** Whether so many bytes may be kept for reuse. */

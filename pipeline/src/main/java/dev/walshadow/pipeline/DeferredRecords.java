@@ -162,9 +162,7 @@ final class DeferredRecords implements AutoCloseable {
         Invariant.check(in != null, "frames behind those in memory are in the file");
         int rest = readEnd - readStart;
         byte[] target =
-                readBuffer.length >= wanted
-                        ? readBuffer
-                        : new byte[Math.max(wanted, CHUNK_BYTES)];
+                readBuffer.length >= wanted ? readBuffer : new byte[Math.max(wanted, CHUNK_BYTES)];
         System.arraycopy(readBuffer, readStart, target, 0, rest);
         readBuffer = target;
         readStart = 0;

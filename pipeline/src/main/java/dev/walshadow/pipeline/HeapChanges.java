@@ -85,11 +85,9 @@ final class HeapChanges {
         }
     }
 
-    private boolean baseline(
-            TargetTable table, RawRecord record, RowMeta meta, Handler handler) {
+    private boolean baseline(TargetTable table, RawRecord record, RowMeta meta, Handler handler) {
         require(table, record, Short.BYTES);
-        long offset =
-                LittleEndian.getUnsignedShort(record.buffer(), record.mainOffset());
+        long offset = LittleEndian.getUnsignedShort(record.buffer(), record.mainOffset());
         meta.record(record.lsn(), tid(record.block0(), offset));
         tuple.wrapWal(record.buffer(), record.dataOffset(), record.dataLength());
         if (record.resourceManager() == ResourceManager.HEAP

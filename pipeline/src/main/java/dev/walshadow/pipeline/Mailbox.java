@@ -81,10 +81,7 @@ final class Mailbox {
         lock.lockInterruptibly();
         try {
             long left = timeoutNanos;
-            while (controls.isEmpty()
-                    && !woken
-                    && !(piecesToo && !pieces.isEmpty())
-                    && left > 0) {
+            while (controls.isEmpty() && !woken && !(piecesToo && !pieces.isEmpty()) && left > 0) {
                 left = arrived.awaitNanos(left);
             }
             if (!controls.isEmpty()) {

@@ -3,8 +3,8 @@ package dev.walshadow.pipeline;
 import dev.walshadow.catalog.RelationDescriptor;
 
 /**
- * What the daemon wants to hear about. Called on pipeline threads, never while a lock is held;
- * implementations return quickly.
+ * What the daemon wants to hear about. Called on pipeline threads; implementations return quickly
+ * and do not call back into the pipeline, except to read.
  */
 public interface PipelineEvents {
     PipelineEvents NONE = new PipelineEvents() {};

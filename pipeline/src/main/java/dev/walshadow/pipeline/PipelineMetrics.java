@@ -30,6 +30,14 @@ public final class PipelineMetrics {
 
     PipelineMetrics() {}
 
+    /** Called when the watermark has moved. */
+    void durable(Watermark watermark) {
+        if (watermark.commitMicros() != 0) {
+            long nowMicros = System.currentTimeMillis() * 1_000 - Sweep.POSTGRES_EPOCH_MICROS;
+            lastCommitToDurableMicros.set(Math.max(0, nowMicros - watermark.commitMicros()));
+        }
+    }
+
     /** Transactions handed over. */
     public long transactions() {
         return transactions.sum();
@@ -82,7 +90,9 @@ public final class PipelineMetrics {
         return retries.sum();
     }
 
-    /** Rows with a toasted value that nobody has: NULL (mode disabled, superseded baseline rows). */
+    /**
+     * Rows with a toasted value that nobody has: NULL (mode disabled, superseded baseline rows).
+     */
     public long defaultedRows() {
         return defaultedRows.sum();
     }

@@ -5,9 +5,9 @@ import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.Lsn;
-import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.transaction.RawRecord;
 import dev.walshadow.transaction.RecordCursor;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 final class Planner {
     private static final int PIECE_RECORDS = 8192;
     private static final long PIECE_BYTES = 1 << 20;
+
+    /** How often a planner that waits for room looks whether there is still a point. */
+    private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final Router router;
     private final DecodeWorker[] workers;
@@ -37,7 +40,7 @@ final class Planner {
             router.begin(work.changes.commitPosition());
             RecordCursor cursor = work.changes.records();
             while (cursor.next(record)) {
-                if (isTruncate()) {
+                if (HeapChanges.isTruncate(record)) {
                     planTruncate(work, cursor.chunkIsStable());
                 } else {
                     planRow(work, cursor.chunkIsStable());
@@ -49,12 +52,6 @@ final class Planner {
         } finally {
             work.release();
         }
-    }
-
-    private boolean isTruncate() {
-        return record.resourceManager() == ResourceManager.HEAP
-                && (record.info() & XLOG_HEAP_OPMASK) == XLOG_HEAP_TRUNCATE
-                && !record.isBaseline();
     }
 
     private void planRow(TransactionWork work, boolean stable) throws InterruptedException {
@@ -125,7 +122,7 @@ final class Planner {
 
     private int workerOf(TargetTable table) {
         int hash = (table.relationOid() * 31 + table.databaseOid()) * 0x9E3779B9;
-        return (int) ((hash & 0xFFFF_FFFFL) * workers.length >>> 32);
+        return (int) ((Integer.toUnsignedLong(hash) * workers.length) >>> 32);
     }
 
     private void dispatch(int worker) throws InterruptedException {
@@ -134,7 +131,9 @@ final class Planner {
         if (piece == null) {
             return;
         }
-        services.queueMemory().reserve(piece.bytes());
+        while (!services.queueMemory().tryReserve(piece.bytes(), CHECK_NANOS)) {
+            services.fatal().check();
+        }
         services.metrics().queuedBytes.addAndGet(piece.bytes());
         piece.work.retain();
         piece.work.ledger.enqueued(worker, piece.work.sequence);

@@ -148,8 +148,7 @@ final class Router {
     }
 
     /** Whether this transaction gave the table new storage. */
-    private void checkStorage(
-            TargetTable table, RelationDescriptor now, RelationLocator locator) {
+    private void checkStorage(TargetTable table, RelationDescriptor now, RelationLocator locator) {
         RelationDescriptor before =
                 descriptors.find(now.databaseOid(), now.oid(), commitPosition - 1);
         if (before != null && before.locator() != null && !locator.equals(before.locator())) {

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One table at its worker: encodes changes into the open batch, seals it, and keeps the table's
- * order: once a change cannot be encoded at once, it and all later ones go through {@link
- * Deferral} until that has caught up. Worker thread only, except {@link #recycle}.
+ * order: once a change cannot be encoded at once, it and all later ones go through {@link Deferral}
+ * until that has caught up. Worker thread only, except {@link #recycle}.
  */
 final class TableWriter implements HeapChanges.Handler {
     private static final int RESERVE_STEP_BYTES = 64 << 10;
@@ -94,18 +94,13 @@ final class TableWriter implements HeapChanges.Handler {
         if (!from.baseline) {
             table.lastCommitLsn = meta.commitPosition();
             table.lastCommitMicros = meta.commitMicros();
-            if (deferral != null || HeapChanges.isTruncate(record)) {
-                defer(record, from, values);
-                return;
-            }
         }
         try {
-            work = from;
-            toast = values;
-            if (worker.heap().decode(table, record, meta, this)) {
-                grown(record.length());
-            } else {
+            boolean later = !from.baseline && (deferral != null || HeapChanges.isTruncate(record));
+            if (later || !encode(record, meta, from, values)) {
                 defer(record, from, values);
+            } else {
+                grown(record.length());
             }
         } catch (QuarantineException e) {
             fail(e, meta.commitPosition());
@@ -113,6 +108,15 @@ final class TableWriter implements HeapChanges.Handler {
             throw e;
         } catch (RuntimeException e) {
             fail(e, meta.commitPosition(), record.lsn());
+        }
+    }
+
+    private boolean encode(
+            RawRecord record, RowMeta meta, TransactionWork from, ToastValues values) {
+        work = from;
+        toast = values;
+        try {
+            return worker.heap().decode(table, record, meta, this);
         } finally {
             work = null;
         }
@@ -163,8 +167,7 @@ final class TableWriter implements HeapChanges.Handler {
         }
         Hold hold = baseline ? batch.baselineHold : batch.streamHold;
         if (!hold.isSet()) {
-            AckLedger ledger =
-                    baseline ? worker.services().baseline() : worker.services().stream();
+            AckLedger ledger = baseline ? worker.services().baseline() : worker.services().stream();
             ledger.hold(hold, sequence);
         }
         if (!baseline) {
@@ -212,12 +215,14 @@ final class TableWriter implements HeapChanges.Handler {
         open = null;
         lastSealNanos = System.nanoTime();
         lastChangeNanos = lastSealNanos;
-        if (!table.isFollowed()) {
+        if (batch.block.rows() == 0) {
+            worker.settle(batch);
+        } else if (!table.isFollowed()) {
             discard(batch.block.rows());
             worker.settle(batch);
-            return;
+        } else {
+            worker.submit(batch);
         }
-        worker.submit(batch);
     }
 
     private void defer(RawRecord record, TransactionWork from, ToastValues values)
@@ -228,12 +233,7 @@ final class TableWriter implements HeapChanges.Handler {
             deferral = waiting;
             activate();
         }
-        try {
-            waiting.add(record, from, values);
-        } catch (QuarantineException e) {
-            fail(e, from.changes.commitPosition());
-            return;
-        }
+        waiting.add(record, from, values);
         while (waiting == deferral && waiting.isOverBound() && table.isFollowed()) {
             worker.runControl();
         }

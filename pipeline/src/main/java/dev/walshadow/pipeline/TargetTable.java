@@ -55,6 +55,13 @@ final class TargetTable {
         this.reason = "";
     }
 
+    /** A table that nothing is sent to. */
+    static TargetTable held(RelationDescriptor shape, SourceEncoding encoding, String reason) {
+        TargetTable table = new TargetTable(shape, null, encoding, TableState.HELD);
+        table.reason = reason;
+        return table;
+    }
+
     RelationDescriptor shape() {
         return shape;
     }

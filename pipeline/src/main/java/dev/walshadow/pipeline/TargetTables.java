@@ -1,20 +1,40 @@
 package dev.walshadow.pipeline;
 
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.Invariant;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.pipeline.MetadataDatabase.LedgerRow;
 import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.pipeline.mapping.TableShape;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The followed tables and their twins in ClickHouse, with the ledger kept there. */
-@SuppressWarnings("DoNotCallSuggester")
+/**
+ * The followed tables and their twins in ClickHouse, with the ledger kept there ({@link
+ * MetadataDatabase}). Attach or resume before the pipeline starts, from one thread; afterwards
+ * reads are safe from any thread.
+ */
 public final class TargetTables {
+    private static final Logger log = LoggerFactory.getLogger(TargetTables.class);
+
     /**
      * @param metadataDatabase ClickHouse database of the ledger
      * @param sourceName what messages call the source, e.g. host:port
+     * @param rules how tables are mapped
+     * @param encoding of the source database's text
      */
     public record Options(
             String metadataDatabase,
@@ -23,54 +43,311 @@ public final class TargetTables {
             MappingRules rules,
             SourceEncoding encoding) {}
 
-    private TargetTables() {}
+    private final ClickHouseClient client;
+    private final Options options;
+    private final MetadataDatabase metadata;
+    private final Map<Long, LedgerRow> ledger = new ConcurrentHashMap<>();
+    private final Map<Long, TargetTable> tables = new ConcurrentHashMap<>();
+    private final Map<Long, TableState> written = new ConcurrentHashMap<>();
+    private final Set<Long> reported = ConcurrentHashMap.newKeySet();
+    private boolean metadataExists;
 
-    /** Reads the ledger, if there is one. Changes nothing. Refuses another source's. */
+    private TargetTables(ClickHouseClient client, Options options) {
+        this.client = client;
+        this.options = options;
+        this.metadata =
+                new MetadataDatabase(
+                        client,
+                        options.metadataDatabase(),
+                        options.systemIdentifier(),
+                        options.sourceName());
+    }
+
+    /**
+     * Reads the ledger, if there is one. Changes nothing.
+     *
+     * @throws ConfigurationException if it is another source's, or ClickHouse refuses access
+     * @throws dev.walshadow.base.RetryException if ClickHouse does not answer
+     */
     public static TargetTables open(ClickHouseClient client, Options options) {
-        throw new UnsupportedOperationException();
+        TargetTables opened = new TargetTables(client, options);
+        opened.metadataExists = opened.metadata.exists();
+        if (opened.metadataExists) {
+            for (LedgerRow row : opened.metadata.readTables()) {
+                opened.ledger.put(Quarantine.key(row.databaseOid(), row.relationOid()), row);
+            }
+        }
+        return opened;
     }
 
     /** True if this source has been attached before: the ledger has its tables. */
     public boolean isAttached() {
-        throw new UnsupportedOperationException();
+        return metadataExists && !ledger.isEmpty();
     }
 
-    /** True if every table that can be replicated has its baseline. */
+    /** True if no table of the ledger waits for its baseline. */
     public boolean isComplete() {
-        throw new UnsupportedOperationException();
+        return isAttached()
+                && ledger.values().stream().noneMatch(row -> row.state() == TableState.LOADING);
     }
 
     /** What {@link #attach} would refuse, each with its remedy. Changes nothing. */
     public List<String> problems(Collection<RelationDescriptor> selected) {
-        throw new UnsupportedOperationException();
+        List<String> problems = new ArrayList<>();
+        Map<String, String> targets = new HashMap<>();
+        for (RelationDescriptor shape : selected) {
+            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
+            TableMapping mapping = mapping(row, shape);
+            if (mapping == null) {
+                continue;
+            }
+            String other = targets.putIfAbsent(mapping.target(), shape.label());
+            if (other != null) {
+                problems.add(
+                        PipelineCodes.NAME_COLLISION
+                                + " "
+                                + other
+                                + " and "
+                                + shape.label()
+                                + " would both arrive in "
+                                + mapping.target()
+                                + ": give one of them another database or table name in the"
+                                + " configuration");
+            }
+            if (row == null) {
+                checkTarget(shape, mapping, problems);
+            }
+        }
+        return problems;
+    }
+
+    private void checkTarget(
+            RelationDescriptor shape, TableMapping mapping, List<String> problems) {
+        TableShape existing = TableShape.read(client, mapping.database(), mapping.table());
+        if (existing == null) {
+            return;
+        }
+        String target = Ddl.qualified(mapping.database(), mapping.table());
+        List<String> differences = mapping.differences(existing);
+        if (!differences.isEmpty()) {
+            problems.add(
+                    PipelineCodes.TARGET_NOT_EMPTY
+                            + " "
+                            + shape.label()
+                            + " cannot arrive in the existing table "
+                            + mapping.target()
+                            + ": "
+                            + String.join("; ", differences)
+                            + ". Drop or rename that table, or map "
+                            + shape.label()
+                            + " to another name");
+        } else if (client.queryValue("SELECT 1 FROM " + target + " LIMIT 1") != null) {
+            problems.add(
+                    PipelineCodes.TARGET_NOT_EMPTY
+                            + " the target table "
+                            + mapping.target()
+                            + " of "
+                            + shape.label()
+                            + " is not empty, and walshadow did not fill it from this source."
+                            + " Empty it (TRUNCATE TABLE "
+                            + target
+                            + "), drop it, or map "
+                            + shape.label()
+                            + " to another name");
+        }
+    }
+
+    /** The mapping that the table has or would get; null if it is held back. */
+    private @Nullable TableMapping mapping(@Nullable LedgerRow row, RelationDescriptor shape) {
+        if (row != null && row.state() == TableState.LIVE) {
+            return TableMapping.fromJson(row.mapping());
+        }
+        return TableMapping.derive(shape, options.rules())
+                        instanceof Derivation.Mapped(TableMapping mapping, var _)
+                ? mapping
+                : null;
     }
 
     /**
      * First attach, or the restart of an unfinished one: creates databases and tables; tables whose
      * baseline is unfinished are dropped and made anew; finished ones stay.
      *
-     * @throws dev.walshadow.base.ConfigurationException with all {@link #problems}
+     * @param baselineLsn B, the high half of the baseline rows' versions
+     * @throws ConfigurationException with all {@link #problems}
      */
     public void attach(Collection<RelationDescriptor> selected, long baselineLsn) {
-        throw new UnsupportedOperationException();
+        List<String> problems = problems(selected);
+        if (!problems.isEmpty()) {
+            throw new ConfigurationException(
+                    PipelineCodes.TARGET_NOT_EMPTY,
+                    "the tables cannot be attached; nothing was changed:\n"
+                            + String.join("\n", problems));
+        }
+        metadata.create();
+        metadataExists = true;
+        tables.clear();
+        List<LedgerRow> rows = new ArrayList<>();
+        List<TargetTable> toCreate = new ArrayList<>();
+        for (RelationDescriptor shape : selected) {
+            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
+            TargetTable table = attached(row, shape);
+            if (table.state() == TableState.LOADING) {
+                table.setBaselineLsn(baselineLsn);
+                toCreate.add(table);
+                if (row != null && row.state() == TableState.LOADING) {
+                    client.execute(Ddl.dropTable(row.targetDatabase(), row.targetTable()));
+                }
+            }
+            tables.put(table.key(), table);
+            rows.add(row(table));
+        }
+        // named in the ledger before they exist: what is there afterwards is ours to drop
+        write(rows);
+        for (TargetTable table : toCreate) {
+            create(table.mapped());
+        }
     }
 
-    /** A later start: takes the ledger's tables up again with these shapes. */
+    private void create(TableMapping mapping) {
+        client.execute(Ddl.createDatabase(mapping.database()));
+        client.execute(mapping.toDdl());
+    }
+
+    private TargetTable attached(@Nullable LedgerRow row, RelationDescriptor shape) {
+        if (row != null && row.state() == TableState.LIVE) {
+            TargetTable table = table(shape, TableMapping.fromJson(row.mapping()), row.state());
+            table.setBaselineLsn(row.baselineLsn());
+            return table;
+        }
+        return switch (TableMapping.derive(shape, options.rules())) {
+            case Derivation.Mapped mapped -> {
+                mapped.notes().forEach(note -> log.info("{}", note));
+                yield table(shape, mapped.mapping(), TableState.LOADING);
+            }
+            case Derivation.HeldBack held -> held(shape, String.join("; ", held.reasons()));
+        };
+    }
+
+    private TargetTable table(
+            RelationDescriptor shape, @Nullable TableMapping mapping, TableState state) {
+        return new TargetTable(shape, mapping, options.encoding(), state);
+    }
+
+    private TargetTable held(RelationDescriptor shape, String reason) {
+        log.warn("{} is held back: {}", shape.label(), reason);
+        return TargetTable.held(shape, options.encoding(), reason);
+    }
+
+    /**
+     * A later start: takes the ledger's tables up again, with the pinned mappings and these shapes.
+     * Selected tables without a finished baseline are held back.
+     */
     public void resume(Collection<RelationDescriptor> selected) {
-        throw new UnsupportedOperationException();
+        Invariant.check(metadataExists, "what is resumed was attached before");
+        tables.clear();
+        List<LedgerRow> rows = new ArrayList<>();
+        for (RelationDescriptor shape : selected) {
+            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
+            TargetTable table = resumed(row, shape);
+            tables.put(table.key(), table);
+            if (row == null) {
+                rows.add(row(table));
+            } else {
+                written.put(table.key(), row.state());
+            }
+        }
+        write(rows);
+    }
+
+    private TargetTable resumed(@Nullable LedgerRow row, RelationDescriptor shape) {
+        if (row == null) {
+            return held(
+                    shape,
+                    "it was created or selected after the attach, and its existing rows have not"
+                            + " been loaded");
+        }
+        return switch (row.state()) {
+            case LIVE -> attached(row, shape);
+            case LOADING -> held(shape, "its initial load was not finished: load it anew");
+            case HELD -> held(shape, row.reason());
+            case QUARANTINED -> {
+                TableMapping mapping =
+                        row.mapping().isEmpty() ? null : TableMapping.fromJson(row.mapping());
+                TargetTable table = table(shape, mapping, TableState.HELD);
+                table.enter(TableState.QUARANTINED, row.reason(), row.positionLsn());
+                table.discardedRows.add(row.discardedRows());
+                yield table;
+            }
+        };
+    }
+
+    private LedgerRow row(TargetTable table) {
+        TableMapping mapping = table.mapping();
+        return new LedgerRow(
+                table.databaseOid(),
+                table.relationOid(),
+                table.shape().name().schema(),
+                table.shape().name().name(),
+                mapping == null ? "" : mapping.database(),
+                mapping == null ? "" : mapping.table(),
+                table.state(),
+                table.reason(),
+                table.positionLsn(),
+                table.baselineLsn(),
+                table.discardedRows.sum(),
+                mapping == null ? "" : mapping.toJson());
+    }
+
+    private void write(List<LedgerRow> rows) {
+        metadata.writeTables(rows);
+        for (LedgerRow row : rows) {
+            long key = Quarantine.key(row.databaseOid(), row.relationOid());
+            written.put(key, row.state());
+            ledger.put(key, row);
+        }
+    }
+
+    /** Brings the ledger's states up to date; throws what the client throws. */
+    synchronized void writeChanges() {
+        List<LedgerRow> rows = new ArrayList<>();
+        for (TargetTable table : tables.values()) {
+            if (written.get(table.key()) != table.state()) {
+                rows.add(row(table));
+            }
+        }
+        write(rows);
+    }
+
+    void writeWatermark(Watermark watermark) {
+        metadata.writeWatermark(watermark);
+    }
+
+    @Nullable TargetTable find(int databaseOid, int relationOid) {
+        return tables.get(Quarantine.key(databaseOid, relationOid));
+    }
+
+    Collection<TargetTable> all() {
+        return tables.values();
+    }
+
+    /** True once per relation. */
+    boolean firstSeen(RelationDescriptor relation) {
+        return reported.add(Quarantine.key(relation.databaseOid(), relation.oid()));
     }
 
     /** True if existing rows of this relation are to be loaded now. */
     public boolean wantsBaseline(int databaseOid, int relationOid) {
-        throw new UnsupportedOperationException();
+        TargetTable table = find(databaseOid, relationOid);
+        return table != null && table.state() == TableState.LOADING;
     }
 
     /** How a table is mapped; null if it is held back or not followed. */
     public @Nullable TableMapping mapping(int databaseOid, int relationOid) {
-        throw new UnsupportedOperationException();
+        TargetTable table = find(databaseOid, relationOid);
+        return table == null ? null : table.mapping();
     }
 
     public Collection<TableStatus> status() {
-        throw new UnsupportedOperationException();
+        return tables.values().stream().map(TargetTable::status).toList();
     }
 }

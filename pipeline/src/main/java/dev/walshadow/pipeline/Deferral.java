@@ -1,0 +1,569 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.clickhouse.NativeBlock;
+import dev.walshadow.pipeline.AckLedger.Hold;
+import dev.walshadow.pipeline.encode.RowEncoder;
+import dev.walshadow.pipeline.encode.RowMeta;
+import dev.walshadow.pipeline.encode.TableBlock;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.heap.TupleView;
+import dev.walshadow.transaction.RawRecord;
+import dev.walshadow.transaction.ToastValues;
+import java.nio.charset.StandardCharsets;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One table's changes from the first that cannot be encoded at once (it needs its previous version,
+ * or empties the table) until all are encoded, in order. While the table's baseline is loading they
+ * only gather.
+ *
+ * <p>They move on in windows. A window's rows that lack a value are looked up together: the table's
+ * earlier batches are awaited first, so ClickHouse has every earlier version; the newest version of
+ * a key there, or in this window, is the row's previous one. If it is not below the row's own
+ * version, the row was delivered by an earlier run, or is superseded, and is skipped.
+ *
+ * <p>A row that takes values from another key (its key changed) must be durable before anything
+ * newer of that old key is sent, or a restart would not find the values again. So its tombstone is
+ * held until the window is durable, and the window ends before the next row of a held key. All of
+ * this happens on the worker's thread, only the waiting elsewhere.
+ */
+final class Deferral {
+    private static final int WINDOW_BYTES = 8 << 20;
+    private static final int MIN_WINDOW_RECORDS = 16;
+    private static final int MAX_WINDOW_RECORDS = 4096;
+    private static final long FEW_ANSWER_BYTES = 4 << 20;
+    private static final long MANY_ANSWER_BYTES = 16 << 20;
+    private static final int BOUND_FACTOR = 4;
+
+    private final TableWriter writer;
+    private final DecodeWorker worker;
+    private final TargetTable table;
+    private final RowEncoder encoder;
+    private final DeferredRecords queue;
+    private final Hold hold = new Hold();
+    private final CollectedToast collected = new CollectedToast();
+
+    private final DeferredFrame frame = new DeferredFrame();
+    private final RawRecord record = new RawRecord();
+    private final RowMeta meta = new RowMeta();
+    private final ByteBuilder keyBytes = new ByteBuilder(64);
+    private final TableBlock scratch;
+
+    // the window
+    private final ByteBuilder window = new ByteBuilder(1024);
+    private int windowAt;
+    private int windowRecords = 256;
+    private final LinkedHashMap<String, WantedKey> wanted = new LinkedHashMap<>();
+    private final Set<String> written = new HashSet<>();
+    private final BitSet missing = new BitSet();
+    private int[] columns = new int[0];
+    private Map<String, PreviousVersion> versions = new HashMap<>();
+    private final TableBlock held;
+    private final Set<String> heldKeys = new HashSet<>();
+    private long heldSequence;
+
+    private boolean waiting;
+    private boolean dropped;
+
+    Deferral(TableWriter writer) {
+        this.writer = writer;
+        this.worker = writer.worker();
+        this.table = writer.table();
+        this.encoder = writer.encoder();
+        this.scratch = encoder.newBlock();
+        this.held = encoder.newBlock();
+        PipelineOptions options = worker.services().options();
+        this.queue =
+                new DeferredRecords(
+                        options.stateDirectory()
+                                .resolve("deferred")
+                                .resolve(
+                                        Integer.toUnsignedString(table.databaseOid())
+                                                + "-"
+                                                + Integer.toUnsignedString(table.relationOid())),
+                        worker.deferredMemory(),
+                        options.deferredMemoryBytes());
+    }
+
+    /** A change behind all that wait here. */
+    void add(RawRecord added, TransactionWork work, ToastValues values) {
+        if (!hold.isSet()) {
+            worker.services().stream().hold(hold, work.sequence);
+        }
+        collected.begin(values);
+        if (!HeapChanges.isTruncate(added)) {
+            meta.transaction(
+                    work.changes.commitPosition(), work.changes.commitMicros(), work.changes.xid());
+            worker.heap().decode(table, added, meta, new Collect());
+        }
+        long before = queue.bytes();
+        queue.add(work, added, collected);
+        worker.services().metrics().deferredBytes.addAndGet(queue.bytes() - before);
+    }
+
+    /** More is waiting than should; never while a baseline loads, which must not wait for us. */
+    boolean isOverBound() {
+        return table.state() != TableState.LOADING
+                && queue.bytes() > BOUND_FACTOR * worker.services().options().deferredMemoryBytes();
+    }
+
+    /** Moves on if it can; returns nanoseconds until it wants to be called again. */
+    long tend() throws InterruptedException {
+        if (waiting || table.state() == TableState.LOADING) {
+            return Long.MAX_VALUE;
+        }
+        guarded(this::step);
+        return waiting || dropped ? Long.MAX_VALUE : 0;
+    }
+
+    /** Forgets everything; returns how many changes that were. */
+    long drop() {
+        dropped = true;
+        long lost = 0;
+        while (queue.peek(frame)) {
+            lost++;
+            remove(frame);
+        }
+        if (windowAt < window.length()) {
+            lost++;
+        }
+        close();
+        return lost;
+    }
+
+    private void close() {
+        worker.services().metrics().deferredBytes.addAndGet(-queue.bytes());
+        queue.close();
+        releasePermit();
+        if (hold.isSet() && worker.services().stream().release(hold)) {
+            worker.services().progress().run();
+        }
+    }
+
+    private interface Step {
+        void run() throws InterruptedException;
+    }
+
+    private void guarded(Step step) throws InterruptedException {
+        try {
+            step.run();
+        } catch (QuarantineException e) {
+            writer.fail(e, meta.commitPosition());
+        } catch (WalshadowException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            writer.fail(e, meta.commitPosition(), meta.recordLsn());
+        }
+    }
+
+    private void step() throws InterruptedException {
+        if (windowAt < window.length()) {
+            apply();
+        } else if (!queue.peek(frame)) {
+            dropped = true;
+            close();
+            writer.deferralDone(this);
+        } else if (headIsTruncate()) {
+            sweep();
+        } else {
+            fillWindow();
+            if (wanted.isEmpty()) {
+                apply();
+            } else {
+                lookUp();
+            }
+        }
+    }
+
+    private boolean headIsTruncate() {
+        frame.record(record);
+        return HeapChanges.isTruncate(record);
+    }
+
+    private void remove(DeferredFrame head) {
+        int length = head.length();
+        queue.remove(head);
+        worker.services().metrics().deferredBytes.addAndGet(-length);
+    }
+
+    // TRUNCATE
+
+    /** All earlier rows durable, then the tombstones, then later rows (I9). */
+    private void sweep() {
+        Sweep.Version version =
+                new Sweep.Version(
+                        frame.commitPosition(), record.lsn(), frame.commitMicros(), frame.xid());
+        meta.transaction(frame.commitPosition(), frame.commitMicros(), frame.xid());
+        writer.seal();
+        away(
+                "sweep",
+                () -> {
+                    table.awaitSettled();
+                    Sweep.run(worker.services(), table, version);
+                },
+                () -> {
+                    if (queue.peek(frame)) {
+                        remove(frame);
+                        raiseHold();
+                    }
+                });
+    }
+
+    /** Runs {@code step} elsewhere, then {@code then} here. */
+    private void away(String name, AsyncSteps.Step step, Step then) {
+        waiting = true;
+        worker.steps()
+                .run(
+                        name + " " + table.label(),
+                        () -> {
+                            QuarantineException refused = null;
+                            try {
+                                step.run();
+                            } catch (QuarantineException e) {
+                                refused = e;
+                            }
+                            QuarantineException failure = refused;
+                            worker.mailbox().control(() -> back(failure, then));
+                        });
+    }
+
+    private void back(@Nullable QuarantineException failure, Step then)
+            throws InterruptedException {
+        waiting = false;
+        if (dropped) {
+            releasePermit();
+        } else if (failure != null) {
+            writer.fail(failure, meta.commitPosition());
+        } else {
+            guarded(then);
+        }
+    }
+
+    // windows
+
+    /** Takes changes up to the next TRUNCATE and notes what they lack. */
+    private void fillWindow() {
+        window.clear();
+        windowAt = 0;
+        wanted.clear();
+        written.clear();
+        missing.clear();
+        versions = new HashMap<>();
+        Scan scan = new Scan();
+        for (int count = 0;
+                count < windowRecords && window.length() < WINDOW_BYTES && queue.peek(frame);
+                count++) {
+            if (headIsTruncate()) {
+                break;
+            }
+            decode(scan);
+            window.putBytes(frame.buffer(), frame.offset(), frame.length());
+            remove(frame);
+        }
+        columns = missing.stream().toArray();
+    }
+
+    private boolean decode(HeapChanges.Handler handler) {
+        frame.record(record);
+        meta.transaction(frame.commitPosition(), frame.commitMicros(), frame.xid());
+        return worker.heap().decode(table, record, meta, handler);
+    }
+
+    private void lookUp() {
+        writer.seal();
+        PreviousVersions lookup = new PreviousVersions(worker.services(), table, columns);
+        OldValueSource source = new OldValueSource(worker.services(), table, columns);
+        LinkedHashMap<String, WantedKey> keys = new LinkedHashMap<>(wanted);
+        away(
+                "old values",
+                () -> {
+                    table.awaitSettled();
+                    worker.lookups().acquire();
+                    permit = true;
+                    versions = lookup.fetch(keys.values());
+                    source.complete(keys, versions);
+                },
+                () -> {
+                    if (lookup.bytes() < FEW_ANSWER_BYTES) {
+                        windowRecords = Math.min(MAX_WINDOW_RECORDS, windowRecords * 2);
+                    } else if (lookup.bytes() > MANY_ANSWER_BYTES) {
+                        windowRecords = Math.max(MIN_WINDOW_RECORDS, windowRecords / 2);
+                    }
+                    apply();
+                });
+    }
+
+    private volatile boolean permit;
+
+    private void releasePermit() {
+        if (permit) {
+            permit = false;
+            worker.lookups().release();
+        }
+    }
+
+    /** Encodes the window from {@link #windowAt} on. */
+    private void apply() throws InterruptedException {
+        Apply handler = new Apply();
+        while (windowAt < window.length()) {
+            frame.wrap(window.array(), windowAt);
+            if (!decode(handler)) {
+                break; // the next row is of a held key
+            }
+            windowAt += frame.length();
+            writer.grown(record.length());
+            if (dropped) {
+                return;
+            }
+        }
+        if (held.rows() > 0) {
+            sendHeld();
+        } else {
+            windowDone();
+        }
+    }
+
+    private void windowDone() {
+        if (windowAt == window.length()) {
+            versions = new HashMap<>();
+            releasePermit();
+            raiseHold();
+        }
+    }
+
+    private void sendHeld() {
+        writer.seal();
+        away(
+                "old keys",
+                table::awaitSettled,
+                () -> {
+                    Batch batch = writer.batch(heldSequence, false, meta);
+                    batch.block.appendAll(held);
+                    batch.tombstones += held.rows();
+                    held.clear();
+                    heldKeys.clear();
+                    writer.grown(0);
+                    windowDone();
+                });
+    }
+
+    private void raiseHold() {
+        if (queue.peek(frame) && worker.services().stream().raise(hold, frame.sequence())) {
+            worker.services().progress().run();
+        }
+    }
+
+    private String key(TupleView tuple) {
+        keyBytes.clear();
+        encoder.appendKey(tuple, meta, frame, keyBytes);
+        return latin(keyBytes);
+    }
+
+    private static String latin(ByteBuilder bytes) {
+        return new String(bytes.array(), 0, bytes.length(), StandardCharsets.ISO_8859_1);
+    }
+
+    private boolean keyChanged(TupleView tuple, @Nullable TupleView oldKey) {
+        return oldKey != null && !encoder.sameKey(tuple, oldKey, frame);
+    }
+
+    /** Gathers the TOAST values of the change's own transaction. */
+    private final class Collect implements HeapChanges.Handler {
+        @Override
+        public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta rowMeta) {
+            if (tuple.hasExternal()) {
+                encoder.appendRow(scratch, tuple, rowMeta, collected);
+                scratch.clear();
+            }
+            return true;
+        }
+
+        @Override
+        public void tombstone(TupleView tuple, RowMeta rowMeta) {}
+    }
+
+    /** Notes which keys and columns have to be looked up. */
+    private final class Scan implements HeapChanges.Handler {
+        @Override
+        public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta rowMeta) {
+            int result = encoder.appendRow(scratch, tuple, rowMeta, frame);
+            scratch.clear();
+            if (result == RowEncoder.NEEDS_OLD_VALUE) {
+                for (int i = 0; i < encoder.missingCount(); i++) {
+                    missing.set(encoder.missingColumn(i));
+                }
+                if (oldKey != null && keyChanged(tuple, oldKey)) {
+                    want(oldKey, true);
+                    want(tuple, false);
+                } else {
+                    want(tuple, true);
+                }
+            }
+            written.add(key(tuple));
+            return true;
+        }
+
+        @Override
+        public void tombstone(TupleView tuple, RowMeta rowMeta) {}
+    }
+
+    /**
+     * Notes a key to look up.
+     *
+     * @param needed false if only what was delivered already is of interest
+     */
+    private void want(TupleView tuple, boolean needed) {
+        String key = key(tuple);
+        WantedKey known = wanted.get(key);
+        if (known == null) {
+            keyBytes.clear();
+            encoder.appendKeyLiteral(tuple, meta, frame, keyBytes);
+            wanted.put(
+                    key,
+                    new WantedKey(
+                            keyBytes.toString(),
+                            meta.commitPosition(),
+                            meta.recordLsn() | 1,
+                            needed && !written.contains(key)));
+        }
+    }
+
+    /** Encodes for good. */
+    private final class Apply implements HeapChanges.Handler {
+        @Override
+        public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta rowMeta) {
+            if (wanted.isEmpty()) {
+                return plain(tuple, oldKey);
+            }
+            String key = key(tuple);
+            if (heldKeys.contains(key)) {
+                return false;
+            }
+            boolean changed = keyChanged(tuple, oldKey);
+            long low = meta.recordLsn() | 1;
+            Batch batch = writer.batch(frame.sequence(), false, meta);
+            if (encoder.appendRow(batch.block, tuple, meta, frame) == RowEncoder.OK) {
+                remember(key, batch.block);
+                if (changed) {
+                    tombstone(oldKeyOf(oldKey), meta);
+                }
+                return true;
+            }
+            TupleView previousKey = changed ? oldKeyOf(oldKey) : tuple;
+            String previous = changed ? key(previousKey) : key;
+            if (!isDelivered(key, low) && !isDelivered(previous, low)) {
+                PreviousVersion version = versions.get(previous);
+                if (version == null || version.isDeleted()) {
+                    throw nowhere();
+                }
+                encoder.appendRowWithOld(batch.block, tuple, meta, frame, version);
+                worker.services().metrics().oldValueRows.increment();
+                remember(key, batch.block);
+            }
+            if (changed) {
+                holdTombstone(previousKey, previous);
+            }
+            return true;
+        }
+
+        /** By an earlier run, or superseded by what is. */
+        private boolean isDelivered(String key, long low) {
+            PreviousVersion newest = versions.get(key);
+            return newest != null && !newest.isBelow(meta.commitPosition(), low);
+        }
+
+        private boolean plain(TupleView tuple, @Nullable TupleView oldKey) {
+            Batch batch = writer.batch(frame.sequence(), false, meta);
+            int result = encoder.appendRow(batch.block, tuple, meta, frame);
+            if (result != RowEncoder.OK) {
+                throw nowhere();
+            }
+            if (keyChanged(tuple, oldKey)) {
+                tombstone(oldKeyOf(oldKey), meta);
+            }
+            return true;
+        }
+
+        @Override
+        public void tombstone(TupleView tuple, RowMeta rowMeta) {
+            Batch batch = writer.batch(frame.sequence(), false, meta);
+            encoder.appendTombstone(batch.block, tuple, meta, frame);
+            batch.tombstones++;
+            if (!wanted.isEmpty()) {
+                forget(key(tuple));
+            }
+        }
+
+        private static TupleView oldKeyOf(@Nullable TupleView oldKey) {
+            return java.util.Objects.requireNonNull(oldKey);
+        }
+
+        private void holdTombstone(TupleView oldKey, String key) {
+            if (held.rows() == 0) {
+                heldSequence = frame.sequence();
+            }
+            encoder.appendTombstone(held, oldKey, meta, frame);
+            heldKeys.add(key);
+            forget(key);
+        }
+    }
+
+    /** The row just appended is its key's newest version. */
+    private void remember(String key, TableBlock block) {
+        if (!wanted.containsKey(key)) {
+            return;
+        }
+        NativeBlock rows = block.nativeBlock();
+        byte[][] values = new byte[columns.length][];
+        for (int i = 0; i < columns.length; i++) {
+            keyBytes.clear();
+            rows.column(columns[i]).rowBinary(block.rows() - 1, keyBytes);
+            values[i] = keyBytes.toByteArray();
+        }
+        newest(
+                key,
+                new PreviousVersion(
+                        meta.commitPosition(), meta.recordLsn() | 1, false, columns, values));
+    }
+
+    private void forget(String key) {
+        if (wanted.containsKey(key)) {
+            newest(
+                    key,
+                    new PreviousVersion(
+                            meta.commitPosition(),
+                            meta.recordLsn() & ~1L,
+                            true,
+                            columns,
+                            new byte[columns.length][]));
+        }
+    }
+
+    private void newest(String key, PreviousVersion version) {
+        PreviousVersion known = versions.get(key);
+        if (known == null || known.isBelow(version)) {
+            versions.put(key, version);
+        }
+    }
+
+    private QuarantineException nowhere() {
+        return new QuarantineException(
+                PipelineCodes.OLD_VALUE_MISSING,
+                "the change of "
+                        + table.label()
+                        + " at "
+                        + Lsn.format(meta.recordLsn())
+                        + " leaves a toasted column unchanged, and its previous version is"
+                        + " neither in the WAL since the start, nor in ClickHouse, nor on the"
+                        + " source; load the table anew");
+    }
+}

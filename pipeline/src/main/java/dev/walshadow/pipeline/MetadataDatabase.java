@@ -1,0 +1,294 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.clickhouse.ClickHouseType.Scalar;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.clickhouse.FixedColumn;
+import dev.walshadow.clickhouse.NativeBlock;
+import dev.walshadow.clickhouse.StringColumn;
+import dev.walshadow.postgres.Lsn;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * walshadow's own database in ClickHouse. Every table keeps the newest row per key, so rows are
+ * only ever inserted. The statements are the schema's documentation; {@code format} in {@code
+ * source} grows when an older walshadow must not write there.
+ *
+ * <pre>
+ * source     one row: the source cluster that the database belongs to
+ * tables     one row per table: state, reason, pinned mapping
+ * watermark  one row: how far everything is durable
+ * </pre>
+ */
+final class MetadataDatabase {
+    static final int FORMAT = 1;
+
+    /** A row of {@code tables}. */
+    record LedgerRow(
+            int databaseOid,
+            int relationOid,
+            String schema,
+            String name,
+            String targetDatabase,
+            String targetTable,
+            TableState state,
+            String reason,
+            long positionLsn,
+            long baselineLsn,
+            long discardedRows,
+            String mapping) {}
+
+    private final ClickHouseClient client;
+    private final String database;
+    private final long systemIdentifier;
+    private final String sourceName;
+    private long revision;
+
+    MetadataDatabase(
+            ClickHouseClient client, String database, long systemIdentifier, String sourceName) {
+        this.client = client;
+        this.database = database;
+        this.systemIdentifier = systemIdentifier;
+        this.sourceName = sourceName;
+    }
+
+    private String table(String name) {
+        return Ddl.qualified(database, name);
+    }
+
+    /**
+     * Whether the database exists and belongs to this source.
+     *
+     * @throws ConfigurationException if it belongs to another one, or to a newer walshadow
+     */
+    boolean exists() {
+        String there =
+                client.queryValue(
+                        "SELECT count() FROM system.tables WHERE database = "
+                                + Ddl.literal(database)
+                                + " AND name = 'source'");
+        if (!"1".equals(there)) {
+            return false;
+        }
+        List<@Nullable String[]> rows =
+                client.query(
+                        "SELECT toString(system_identifier), name, toString(format) FROM "
+                                + table("source")
+                                + " FINAL");
+        for (@Nullable String[] row : rows) {
+            check(text(row[0]), text(row[1]), Integer.parseInt(text(row[2])));
+        }
+        return !rows.isEmpty();
+    }
+
+    private void check(String owner, String ownerName, int format) {
+        if (!owner.equals(Long.toUnsignedString(systemIdentifier))) {
+            throw new ConfigurationException(
+                    PipelineCodes.FOREIGN_METADATA,
+                    "the ClickHouse database "
+                            + database
+                            + " belongs to another source: expected system identifier "
+                            + Long.toUnsignedString(systemIdentifier)
+                            + " ("
+                            + sourceName
+                            + "), found "
+                            + owner
+                            + " ("
+                            + ownerName
+                            + "). Choose another metadata database and other target databases for"
+                            + " this source, or connect to that source, or, if its replica is no"
+                            + " longer wanted, drop the database "
+                            + database
+                            + " and its target tables");
+        }
+        if (format > FORMAT) {
+            throw new ConfigurationException(
+                    PipelineCodes.METADATA_NEWER,
+                    "the ClickHouse database "
+                            + database
+                            + " was written by a newer walshadow: expected format "
+                            + FORMAT
+                            + ", found "
+                            + format
+                            + "; start that version");
+        }
+    }
+
+    void create() {
+        client.execute(Ddl.createDatabase(database));
+        client.execute(
+                "CREATE TABLE IF NOT EXISTS "
+                        + table("source")
+                        + " (system_identifier UInt64, name String, format UInt32,"
+                        + " revision UInt64)"
+                        + " ENGINE = ReplacingMergeTree(revision) ORDER BY system_identifier");
+        client.execute(
+                "CREATE TABLE IF NOT EXISTS "
+                        + table("tables")
+                        + " (system_identifier UInt64, database_oid UInt32, relation_oid UInt32,"
+                        + " schema String, name String, target_database String,"
+                        + " target_table String, state String, reason String,"
+                        + " position UInt64, baseline UInt64, discarded UInt64, mapping String,"
+                        + " revision UInt64)"
+                        + " ENGINE = ReplacingMergeTree(revision)"
+                        + " ORDER BY (system_identifier, database_oid, relation_oid)");
+        client.execute(
+                "CREATE TABLE IF NOT EXISTS "
+                        + table("watermark")
+                        + " (system_identifier UInt64, durable_lsn UInt64, durable String,"
+                        + " commit_ts DateTime64(6, 'UTC'), revision UInt64)"
+                        + " ENGINE = ReplacingMergeTree(revision) ORDER BY system_identifier");
+        NativeBlock block =
+                block(
+                        List.of("system_identifier", "name", "format", "revision"),
+                        List.of(Scalar.UINT64, Scalar.STRING, Scalar.UINT32, Scalar.UINT64));
+        fixed(block, 0).appendLong(systemIdentifier);
+        append(block, 1, sourceName);
+        fixed(block, 2).appendInt(FORMAT);
+        fixed(block, 3).appendLong(nextRevision());
+        insert("source", block);
+    }
+
+    /** The rows of this source; {@link #exists} has been true. */
+    List<LedgerRow> readTables() {
+        List<LedgerRow> rows = new ArrayList<>();
+        for (@Nullable String[] row :
+                client.query(
+                        "SELECT database_oid, relation_oid, schema, name, target_database,"
+                                + " target_table, state, reason, position, baseline, discarded,"
+                                + " mapping, revision FROM "
+                                + table("tables")
+                                + " FINAL WHERE system_identifier = "
+                                + Long.toUnsignedString(systemIdentifier)
+                                + " ORDER BY database_oid, relation_oid")) {
+            rows.add(
+                    new LedgerRow(
+                            Integer.parseUnsignedInt(text(row[0])),
+                            Integer.parseUnsignedInt(text(row[1])),
+                            text(row[2]),
+                            text(row[3]),
+                            text(row[4]),
+                            text(row[5]),
+                            TableState.valueOf(text(row[6])),
+                            text(row[7]),
+                            Long.parseUnsignedLong(text(row[8])),
+                            Long.parseUnsignedLong(text(row[9])),
+                            Long.parseUnsignedLong(text(row[10])),
+                            text(row[11])));
+            revision = Math.max(revision, Long.parseUnsignedLong(text(row[12])));
+        }
+        return rows;
+    }
+
+    void writeTables(Collection<LedgerRow> rows) {
+        if (rows.isEmpty()) {
+            return;
+        }
+        NativeBlock block =
+                block(
+                        List.of(
+                                "system_identifier",
+                                "database_oid",
+                                "relation_oid",
+                                "schema",
+                                "name",
+                                "target_database",
+                                "target_table",
+                                "state",
+                                "reason",
+                                "position",
+                                "baseline",
+                                "discarded",
+                                "mapping",
+                                "revision"),
+                        List.of(
+                                Scalar.UINT64,
+                                Scalar.UINT32,
+                                Scalar.UINT32,
+                                Scalar.STRING,
+                                Scalar.STRING,
+                                Scalar.STRING,
+                                Scalar.STRING,
+                                Scalar.STRING,
+                                Scalar.STRING,
+                                Scalar.UINT64,
+                                Scalar.UINT64,
+                                Scalar.UINT64,
+                                Scalar.STRING,
+                                Scalar.UINT64));
+        for (LedgerRow row : rows) {
+            fixed(block, 0).appendLong(systemIdentifier);
+            fixed(block, 1).appendInt(row.databaseOid());
+            fixed(block, 2).appendInt(row.relationOid());
+            append(block, 3, row.schema());
+            append(block, 4, row.name());
+            append(block, 5, row.targetDatabase());
+            append(block, 6, row.targetTable());
+            append(block, 7, row.state().name());
+            append(block, 8, row.reason());
+            fixed(block, 9).appendLong(row.positionLsn());
+            fixed(block, 10).appendLong(row.baselineLsn());
+            fixed(block, 11).appendLong(row.discardedRows());
+            append(block, 12, row.mapping());
+            fixed(block, 13).appendLong(nextRevision());
+        }
+        insert("tables", block);
+    }
+
+    void writeWatermark(Watermark watermark) {
+        NativeBlock block =
+                block(
+                        List.of(
+                                "system_identifier",
+                                "durable_lsn",
+                                "durable",
+                                "commit_ts",
+                                "revision"),
+                        List.of(
+                                Scalar.UINT64,
+                                Scalar.UINT64,
+                                Scalar.STRING,
+                                new ClickHouseType.DateTime64(6, "UTC"),
+                                Scalar.UINT64));
+        fixed(block, 0).appendLong(systemIdentifier);
+        fixed(block, 1).appendLong(watermark.durableLsn());
+        append(block, 2, Lsn.format(watermark.durableLsn()));
+        fixed(block, 3).appendLong(watermark.commitMicros() + Sweep.POSTGRES_EPOCH_MICROS);
+        fixed(block, 4).appendLong(nextRevision());
+        insert("watermark", block);
+    }
+
+    private synchronized long nextRevision() {
+        revision = Math.max(revision + 1, System.currentTimeMillis() * 1_000);
+        return revision;
+    }
+
+    private void insert(String name, NativeBlock block) {
+        client.insert(database, name, block, UUID.randomUUID().toString());
+    }
+
+    private static NativeBlock block(List<String> names, List<ClickHouseType> types) {
+        return new NativeBlock(names, types);
+    }
+
+    private static FixedColumn fixed(NativeBlock block, int column) {
+        return (FixedColumn) block.column(column);
+    }
+
+    private static void append(NativeBlock block, int column, String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        ((StringColumn) block.column(column)).append(bytes, 0, bytes.length);
+    }
+
+    private static String text(@Nullable String value) {
+        return Objects.requireNonNull(value, "a column that cannot be NULL");
+    }
+}

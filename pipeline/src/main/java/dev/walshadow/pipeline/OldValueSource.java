@@ -1,0 +1,144 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.clickhouse.ColumnBuffer;
+import dev.walshadow.clickhouse.NullableColumn;
+import dev.walshadow.clickhouse.StringColumn;
+import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.Conversion;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The last resort: asks the source for what ClickHouse does not have. Serves columns that arrive as
+ * String; the others stay missing. A row that the source no longer has gets defaults: its deletion
+ * comes later in the WAL.
+ */
+final class OldValueSource {
+    private final Services services;
+    private final TargetTable table;
+    private final TableMapping mapping;
+    private final int[] columns;
+    private final DefaultValues defaults;
+
+    OldValueSource(Services services, TargetTable table, int[] columns) {
+        this.services = services;
+        this.table = table;
+        this.mapping = table.mapped();
+        this.columns = columns;
+        this.defaults = new DefaultValues(mapping);
+    }
+
+    /** Adds a version for each needed key that has none below its row. */
+    void complete(Map<String, WantedKey> keys, Map<String, PreviousVersion> versions)
+            throws InterruptedException {
+        SourceLookup lookup = services.lookup();
+        if (lookup == null || !canServe()) {
+            return;
+        }
+        for (Map.Entry<String, WantedKey> entry : keys.entrySet()) {
+            WantedKey wanted = entry.getValue();
+            PreviousVersion known = versions.get(entry.getKey());
+            boolean lacking =
+                    known == null
+                            || (known.isDeleted() && known.isBelow(wanted.high(), wanted.low()));
+            if (wanted.needed() && lacking) {
+                versions.put(entry.getKey(), ask(lookup, wanted));
+                services.metrics().sourceLookups.increment();
+            }
+        }
+    }
+
+    private boolean canServe() {
+        for (int column : columns) {
+            ColumnMapping mapped = mapping.columns().get(column);
+            boolean text =
+                    switch (mapped.conversion()) {
+                        case BYTES, CHARACTERS, NAME, TEXT -> true;
+                        default -> false;
+                    };
+            if (!text || mapped.dimensions() != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** What the source answers counts as a version from before everything. */
+    private PreviousVersion ask(SourceLookup lookup, WantedKey wanted) throws InterruptedException {
+        List<Integer> numbers = new ArrayList<>();
+        for (int column : columns) {
+            numbers.add(mapping.columns().get(column).attributeNumber());
+        }
+        List<@Nullable String> texts =
+                lookup.select(table.shape(), mapping.key(), keyTexts(wanted), numbers);
+        byte[][] values = new byte[columns.length][];
+        ByteBuilder out = new ByteBuilder(256);
+        for (int i = 0; i < columns.length; i++) {
+            out.clear();
+            String text = texts == null ? null : texts.get(i);
+            if (text == null) {
+                defaults.append(columns[i], out);
+            } else {
+                rowBinary(columns[i], text, out);
+            }
+            values[i] = out.toByteArray();
+        }
+        return new PreviousVersion(0, 0, false, columns, values);
+    }
+
+    private void rowBinary(int column, String text, ByteBuilder out) {
+        byte[] bytes =
+                mapping.columns().get(column).conversion() == Conversion.BYTES
+                                && text.startsWith("\\x")
+                        ? HexFormat.of().parseHex(text, 2, text.length())
+                        : text.getBytes(StandardCharsets.UTF_8);
+        ColumnBuffer one = ColumnBuffer.of(mapping.blockTypes().get(column));
+        ColumnBuffer inner = one;
+        if (one instanceof NullableColumn nullable) {
+            nullable.present();
+            inner = nullable.inner();
+        }
+        ((StringColumn) inner).append(bytes, 0, bytes.length);
+        one.rowBinary(0, out);
+    }
+
+    /** ClickHouse prints the key's literals; PostgreSQL reads these texts back. */
+    private List<String> keyTexts(WantedKey wanted) throws InterruptedException {
+        List<String> parts = new ArrayList<>();
+        int count = mapping.key().size();
+        for (int i = 1; i <= count; i++) {
+            parts.add(
+                    count == 1
+                            ? "toString(" + wanted.literal() + ")"
+                            : "toString(tupleElement(" + wanted.literal() + ", " + i + "))");
+        }
+        String sql = "SELECT " + String.join(", ", parts);
+        Backoff backoff = new Backoff(5_000);
+        while (true) {
+            try {
+                @Nullable String[] row = services.client().query(sql).getFirst();
+                List<String> texts = new ArrayList<>();
+                for (String text : row) {
+                    texts.add(Objects.requireNonNull(text, "keys are not NULL"));
+                }
+                return texts;
+            } catch (RetryException | ConfigurationException e) {
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                services.reachability().failed(table, e);
+                backoff.pause();
+            }
+        }
+    }
+}

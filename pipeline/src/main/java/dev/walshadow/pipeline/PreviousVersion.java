@@ -1,0 +1,52 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.pipeline.encode.OldValues;
+
+/** The newest version of a key that is known: from ClickHouse or from a row encoded just now. */
+final class PreviousVersion implements OldValues {
+    private final long high;
+    private final long low;
+    private final boolean deleted;
+    private final int[] columns;
+    private final byte[][] values;
+
+    /**
+     * @param high commit position
+     * @param low record LSN with the lowest bit 0 for a tombstone
+     * @param columns block columns whose values are here, ascending
+     * @param values each in RowBinary form
+     */
+    PreviousVersion(long high, long low, boolean deleted, int[] columns, byte[][] values) {
+        this.high = high;
+        this.low = low;
+        this.deleted = deleted;
+        this.columns = columns;
+        this.values = values;
+    }
+
+    boolean isDeleted() {
+        return deleted;
+    }
+
+    /** Compares versions as ClickHouse does (UInt128). */
+    boolean isBelow(long otherHigh, long otherLow) {
+        int order = Long.compareUnsigned(high, otherHigh);
+        return order < 0 || (order == 0 && Long.compareUnsigned(low, otherLow) < 0);
+    }
+
+    boolean isBelow(PreviousVersion other) {
+        return isBelow(other.high, other.low);
+    }
+
+    @Override
+    public boolean append(int column, ByteBuilder out) {
+        for (int i = 0; i < columns.length; i++) {
+            if (columns[i] == column) {
+                out.putBytes(values[i]);
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,166 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.clickhouse.ColumnBuffer;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The newest version that ClickHouse has of given keys, with the columns asked for. Asks again with
+ * backoff while ClickHouse does not answer. Runs on a thread of its own.
+ */
+final class PreviousVersions {
+    /** A statement stays well below ClickHouse's default max_query_size of 256 KiB. */
+    private static final int MAX_KEYS_TEXT = 128 << 10;
+
+    private static final int VERSION_BYTES = 16;
+
+    private final Services services;
+    private final TargetTable table;
+    private final TableMapping mapping;
+    private final int[] columns;
+
+    private final Map<String, PreviousVersion> found = new HashMap<>();
+    private long bytes;
+
+    /**
+     * @param columns block columns, ascending
+     */
+    PreviousVersions(Services services, TargetTable table, int[] columns) {
+        this.services = services;
+        this.table = table;
+        this.mapping = table.mapped();
+        this.columns = columns;
+    }
+
+    /** Bytes of the answers so far. */
+    long bytes() {
+        return bytes;
+    }
+
+    /**
+     * @return by key bytes (ISO-8859-1); keys without any version are absent
+     * @throws dev.walshadow.base.QuarantineException if ClickHouse refuses the statement
+     */
+    Map<String, PreviousVersion> fetch(Iterable<WantedKey> keys) throws InterruptedException {
+        List<String> some = new ArrayList<>();
+        int text = 0;
+        for (WantedKey key : keys) {
+            String literal = key.literal();
+            if (!some.isEmpty() && text + literal.length() > MAX_KEYS_TEXT) {
+                ask(some);
+                some.clear();
+                text = 0;
+            }
+            some.add(literal);
+            text += literal.length() + 2;
+        }
+        if (!some.isEmpty()) {
+            ask(some);
+        }
+        return found;
+    }
+
+    private void ask(List<String> literals) throws InterruptedException {
+        String sql = statement(literals);
+        Backoff backoff = new Backoff(5_000);
+        while (true) {
+            ByteBuilder body = new ByteBuilder(64 << 10);
+            try {
+                services.client().readRowBinary(sql, in -> readAll(in, body));
+                services.reachability().answered(table);
+                services.metrics().oldValueLookups.increment();
+                bytes += body.length();
+                parse(body);
+                return;
+            } catch (RetryException | ConfigurationException e) {
+                waitOut(e, backoff);
+            }
+        }
+    }
+
+    private void waitOut(WalshadowException failure, Backoff backoff) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        services.reachability().failed(table, failure);
+        services.metrics().retries.increment();
+        backoff.pause();
+    }
+
+    private String statement(List<String> literals) {
+        String keys = String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList());
+        StringBuilder sql = new StringBuilder("SELECT ").append(keys);
+        sql.append(", ").append(Ddl.identifier(mapping.meta().version()));
+        sql.append(", ").append(Ddl.identifier(mapping.meta().isDeleted()));
+        List<String> names = mapping.blockNames();
+        for (int column : columns) {
+            sql.append(", ").append(Ddl.identifier(names.get(column)));
+        }
+        sql.append(" FROM ").append(Ddl.qualified(mapping.database(), mapping.table()));
+        sql.append(" WHERE (").append(keys).append(") IN (");
+        sql.append(String.join(", ", literals));
+        sql.append(") ORDER BY ").append(Ddl.identifier(mapping.meta().version()));
+        sql.append(" DESC LIMIT 1 BY ").append(keys);
+        return sql.toString();
+    }
+
+    private static void readAll(InputStream in, ByteBuilder body) throws IOException {
+        body.clear();
+        while (true) {
+            body.ensure(16 << 10);
+            int room = body.capacity() - body.length();
+            int got = in.read(body.array(), body.length(), room);
+            if (got < 0) {
+                return;
+            }
+            body.setLength(body.length() + got);
+        }
+    }
+
+    private void parse(ByteBuilder body) {
+        byte[] all = body.array();
+        List<ClickHouseType> types = mapping.blockTypes();
+        ColumnBuffer[] keys =
+                mapping.key().stream()
+                        .map(number -> ColumnBuffer.of(mapping.column(number).type()))
+                        .toArray(ColumnBuffer[]::new);
+        ColumnBuffer[] wanted = new ColumnBuffer[columns.length];
+        Arrays.setAll(wanted, i -> ColumnBuffer.of(types.get(columns[i])));
+        int at = 0;
+        while (at < body.length()) {
+            int start = at;
+            for (ColumnBuffer key : keys) {
+                key.clear();
+                at = key.appendRowBinary(all, at);
+            }
+            String key = new String(all, start, at - start, StandardCharsets.ISO_8859_1);
+            long low = LittleEndian.getLong(all, at);
+            long high = LittleEndian.getLong(all, at + Long.BYTES);
+            at += VERSION_BYTES;
+            boolean deleted = all[at++] != 0;
+            byte[][] values = new byte[columns.length][];
+            for (int i = 0; i < wanted.length; i++) {
+                int from = at;
+                wanted[i].clear();
+                at = wanted[i].appendRowBinary(all, at);
+                values[i] = Arrays.copyOfRange(all, from, at);
+            }
+            found.put(key, new PreviousVersion(high, low, deleted, columns, values));
+        }
+    }
+}

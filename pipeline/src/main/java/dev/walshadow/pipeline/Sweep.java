@@ -1,0 +1,88 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import java.math.BigInteger;
+import java.util.Map;
+
+/**
+ * Empties a table up to a version: every key whose newest version is below it gets a tombstone of
+ * that version, by one statement in ClickHouse. Running it twice changes nothing more.
+ */
+final class Sweep {
+    static final long POSTGRES_EPOCH_MICROS = 946_684_800_000_000L;
+
+    private Sweep() {}
+
+    /**
+     * Runs until ClickHouse has answered success.
+     *
+     * @throws dev.walshadow.base.QuarantineException if ClickHouse refuses the statement
+     */
+    static void run(Services services, TargetTable table, Version version)
+            throws InterruptedException {
+        String sql = statement(table.mapped(), version);
+        // filters must see what FINAL leaves; a repeated statement must not be taken for a copy
+        Map<String, String> settings =
+                Map.of("optimize_move_to_prewhere", "0", "insert_deduplicate", "0");
+        Backoff backoff = new Backoff(5_000);
+        while (true) {
+            try {
+                services.client().execute(sql, settings);
+                services.reachability().answered(table);
+                services.metrics().sweeps.increment();
+                return;
+            } catch (RetryException | ConfigurationException e) {
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                services.reachability().failed(table, e);
+                services.metrics().retries.increment();
+                backoff.pause();
+            }
+        }
+    }
+
+    /** Where in the history the table is empty. */
+    record Version(long commitPosition, long recordLsn, long commitMicros, int xid) {
+        /** As UInt128; the lowest bit is 0, as in every tombstone. */
+        String text() {
+            BigInteger high = new BigInteger(Long.toUnsignedString(commitPosition));
+            BigInteger low = new BigInteger(Long.toUnsignedString(recordLsn & ~1L));
+            return high.shiftLeft(64).or(low).toString();
+        }
+    }
+
+    private static String statement(TableMapping mapping, Version version) {
+        String target = Ddl.qualified(mapping.database(), mapping.table());
+        String keys = String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList());
+        String names =
+                keys
+                        + ", "
+                        + String.join(
+                                ", ",
+                                mapping.meta().stored().stream().map(Ddl::identifier).toList());
+        String limit = "toUInt128('" + version.text() + "')";
+        return "INSERT INTO "
+                + target
+                + " ("
+                + names
+                + ") SELECT "
+                + keys
+                + ", "
+                + limit
+                + ", 1, fromUnixTimestamp64Micro("
+                + (version.commitMicros() + POSTGRES_EPOCH_MICROS)
+                + ", 'UTC'), "
+                + Integer.toUnsignedString(version.xid())
+                + " FROM "
+                + target
+                + " FINAL WHERE "
+                + Ddl.identifier(mapping.meta().version())
+                + " < "
+                + limit;
+    }
+}
