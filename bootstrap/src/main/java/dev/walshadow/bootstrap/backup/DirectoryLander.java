@@ -1,0 +1,136 @@
+package dev.walshadow.bootstrap.backup;
+
+import dev.walshadow.base.DurableFiles;
+import dev.walshadow.base.HaltException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes files into the shadow's data directory, one after the other, each fsynced; directories are
+ * fsynced by {@link #finish()}. Modes 0700 and 0600; the owner is set by whoever starts the server.
+ */
+final class DirectoryLander implements AutoCloseable {
+    private static final FileAttribute<Set<PosixFilePermission>> DIRECTORY_MODE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+    private static final FileAttribute<Set<PosixFilePermission>> FILE_MODE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
+    private final Path root;
+    private final Set<Path> directories = new LinkedHashSet<>();
+    private @Nullable FileChannel open;
+    private @Nullable Path openPath;
+
+    DirectoryLander(Path root) {
+        this.root = root;
+        directories.add(root);
+    }
+
+    void directory(String path) {
+        Path directory = root.resolve(path);
+        try {
+            createDirectories(directory);
+        } catch (IOException e) {
+            throw cannotWrite(directory, e);
+        }
+    }
+
+    private void createDirectories(Path directory) throws IOException {
+        if (!directories.contains(directory)) {
+            Files.createDirectories(directory, DIRECTORY_MODE);
+            for (Path at = directory; at != null && !at.equals(root); at = at.getParent()) {
+                directories.add(at);
+            }
+        }
+    }
+
+    void begin(String path) {
+        Path file = root.resolve(path);
+        try {
+            Path parent = file.getParent();
+            if (parent != null) {
+                createDirectories(parent);
+            }
+            openPath = file;
+            open =
+                    FileChannel.open(
+                            file,
+                            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                            FILE_MODE);
+        } catch (IOException e) {
+            throw cannotWrite(file, e);
+        }
+    }
+
+    void data(byte[] bytes, int offset, int length) {
+        FileChannel channel = open;
+        if (channel == null) {
+            return;
+        }
+        try {
+            ByteBuffer buffer = ByteBuffer.wrap(bytes, offset, length);
+            while (buffer.hasRemaining()) {
+                channel.write(buffer);
+            }
+        } catch (IOException e) {
+            throw cannotWrite(openPath, e);
+        }
+    }
+
+    void end() {
+        FileChannel channel = open;
+        if (channel == null) {
+            return;
+        }
+        try (channel) {
+            channel.force(true);
+        } catch (IOException e) {
+            throw cannotWrite(openPath, e);
+        }
+        open = null;
+    }
+
+    /** After it everything that was laid survives a crash. */
+    void finish() {
+        for (Path directory : directories) {
+            try {
+                DurableFiles.syncDirectory(directory);
+            } catch (IOException e) {
+                throw cannotWrite(directory, e);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        FileChannel channel = open;
+        if (channel != null) {
+            try {
+                channel.close();
+            } catch (IOException e) {
+                throw cannotWrite(openPath, e);
+            }
+        }
+    }
+
+    static HaltException cannotWrite(@Nullable Path path, IOException e) {
+        return new HaltException(
+                BackupCodes.CANNOT_WRITE,
+                "the shadow's file "
+                        + path
+                        + " cannot be written: "
+                        + e
+                        + ". Make room or give the rights, then start again: the bootstrap begins"
+                        + " anew",
+                e);
+    }
+}
