@@ -35,6 +35,11 @@ final class DirectoryLander implements AutoCloseable {
         directories.add(root);
     }
 
+    /** The data directory itself, private as PostgreSQL wants it. */
+    static void createRoot(Path root) throws IOException {
+        Files.createDirectories(root, DIRECTORY_MODE);
+    }
+
     void directory(String path) {
         Path directory = root.resolve(path);
         try {

@@ -61,7 +61,9 @@ public final class ShadowMarkers {
             return State.EMPTY;
         }
         try (Stream<Path> content = Files.list(dataDirectory)) {
-            return content.findAny().isEmpty() ? State.EMPTY : State.FOREIGN;
+            // A crash may have left the marker's own beginning.
+            boolean others = content.anyMatch(path -> !path.endsWith(INCOMPLETE + ".tmp"));
+            return others ? State.FOREIGN : State.EMPTY;
         } catch (IOException e) {
             throw new ConfigurationException(
                     BackupCodes.FOREIGN_DIRECTORY,
@@ -111,7 +113,7 @@ public final class ShadowMarkers {
                                     + " holds a shadow already; it is not replaced unasked");
         }
         try {
-            new DirectoryLander(dataDirectory).directory("");
+            DirectoryLander.createRoot(dataDirectory);
             write(
                     dataDirectory.resolve(INCOMPLETE),
                     List.of("system_identifier = " + Long.toUnsignedString(systemIdentifier)));
