@@ -47,6 +47,6 @@ public final class PageChecksum {
             sum = sum * FNV_PRIME ^ sum >>> 17;
             result ^= sum * FNV_PRIME ^ sum >>> 17;
         }
-        return Integer.remainderUnsigned(result ^ blockNumber, 65_536) + 1 & 0xFFFF;
+        return Integer.remainderUnsigned(result ^ blockNumber, 65_535) + 1;
     }
 }

@@ -104,12 +104,12 @@ public final class RealTable {
      * The payload (detoasted) of every attribute of every tuple, in physical order; null for NULL;
      * a missing attribute is an empty array's identity {@link #MISSING}.
      */
-    public List<byte @Nullable [][]> payloads() throws SQLException {
+    public List<byte[] @Nullable []> payloads() throws SQLException {
         List<Column> columns = columns();
         AttributeWalker walker = new AttributeWalker(layout(columns));
         HeapPage page = new HeapPage();
         TupleView tuple = new TupleView();
-        List<byte @Nullable [][]> rows = new ArrayList<>();
+        List<byte[] @Nullable []> rows = new ArrayList<>();
         for (byte[] bytes : pages()) {
             if (!page.wrap(bytes, 0)) {
                 continue;
@@ -126,9 +126,9 @@ public final class RealTable {
     /** Stands for an attribute that the tuple does not store. */
     public static final byte[] MISSING = new byte[0];
 
-    private byte @Nullable [][] payloads(
+    private byte[] @Nullable [] payloads(
             List<Column> columns, AttributeWalker walker, TupleView tuple) throws SQLException {
-        byte @Nullable [][] values = new byte[columns.size()][];
+        byte[] @Nullable [] values = new byte[columns.size()][];
         for (int i = 0; i < values.length; i++) {
             int offset = walker.offset(i);
             if (offset == AttributeWalker.MISSING) {

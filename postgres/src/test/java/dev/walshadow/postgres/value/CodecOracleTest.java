@@ -72,7 +72,7 @@ final class CodecOracleTest {
         }
         RealTable table = new RealTable(connection, "t");
         ValueCodec codec = codec(table.columns().get(1));
-        List<byte @Nullable [][]> payloads = table.payloads();
+        List<byte[] @Nullable []> payloads = table.payloads();
         List<@Nullable String[]> texts = table.texts();
         assertThat(payloads).hasSameSizeAs(values);
         assertThat(texts).hasSameSizeAs(values);
