@@ -1,0 +1,173 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.ClickHouseOptions;
+import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.mapping.MappingRules;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** One source, its state directory and its pipeline, against a running engine. */
+final class PipelineHarness implements AutoCloseable {
+    static final long SYSTEM = 7_000_000_000_000_000_123L;
+    static final long B = 0x100_0000;
+
+    final Path state;
+    final String metadata;
+    final ClickHouseClient client;
+    final DescriptorLog descriptors;
+    final List<RelationDescriptor> shapes = new ArrayList<>();
+    final List<String> events = java.util.Collections.synchronizedList(new ArrayList<>());
+    UnaryOperator<PipelineOptions> tune = options -> options;
+    @Nullable SourceLookup lookup;
+    TargetTables tables;
+    Quarantine quarantine;
+    Pipeline pipeline;
+
+    /**
+     * @param name of the source schema, so of the target database
+     */
+    PipelineHarness(Path directory, String url, String name, ItemsTable... followed)
+            throws Exception {
+        state = Files.createDirectories(directory.resolve(name));
+        metadata = "walshadow_" + name;
+        client =
+                new ClickHouseClient(
+                        ClickHouseOptions.at(url)
+                                .withTimeouts(Duration.ofSeconds(2), Duration.ofSeconds(60)));
+        descriptors = DescriptorLog.open(state.resolve("desclog"), SYSTEM);
+        for (ItemsTable table : followed) {
+            shapes.add(table.shape());
+        }
+        descriptors.append(1, shapes, List.of(), ItemsTable.DATABASE);
+        tables = open();
+        quarantine = Quarantine.open(state, SYSTEM);
+    }
+
+    TargetTables open() {
+        return TargetTables.open(
+                client,
+                new TargetTables.Options(
+                        metadata,
+                        SYSTEM,
+                        "test",
+                        MappingRules.defaults().withNames("", metadata, Map.of()),
+                        SourceEncoding.UTF8));
+    }
+
+    /** First attach; every table is live at once, as if it had been empty. */
+    PipelineHarness started() throws Exception {
+        return attached().live();
+    }
+
+    PipelineHarness attached() {
+        tables.attach(shapes, B);
+        start(0);
+        return this;
+    }
+
+    PipelineHarness live() throws Exception {
+        for (RelationDescriptor shape : shapes) {
+            pipeline.baselineComplete(shape.databaseOid(), shape.oid());
+        }
+        return this;
+    }
+
+    void start(long durableLsn) {
+        PipelineOptions options =
+                tune.apply(PipelineOptions.defaults(SYSTEM, state)).withDurableLsn(durableLsn);
+        pipeline =
+                Pipeline.start(
+                        options,
+                        new Pipeline.Surroundings(
+                                client,
+                                descriptors,
+                                tables,
+                                quarantine,
+                                new Recorder(),
+                                lookup));
+    }
+
+    /** As after a kill of the process: nothing but what is durable remains. */
+    long restart() {
+        long durable = pipeline.watermark().durableLsn();
+        pipeline.close();
+        tables = open();
+        tables.resume(shapes);
+        quarantine = Quarantine.open(state, SYSTEM);
+        start(durable);
+        return durable;
+    }
+
+    /** Rows as FINAL shows them, by id: name|big|n. */
+    Map<Long, String> rows(ItemsTable table) {
+        Map<Long, String> rows = new TreeMap<>();
+        for (@Nullable String[] row :
+                client.query(
+                        "SELECT id, name, big, n FROM "
+                                + table.schema()
+                                + "."
+                                + table.name()
+                                + " FINAL")) {
+            rows.put(Long.valueOf(String.valueOf(row[0])), row[1] + "|" + row[2] + "|" + row[3]);
+        }
+        return rows;
+    }
+
+    TableStatus status(ItemsTable table) {
+        return pipeline.tables().stream()
+                .filter(status -> status.relationOid() == table.oid())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Override
+    public void close() {
+        if (pipeline != null) {
+            pipeline.close();
+        }
+        descriptors.close();
+        client.close();
+    }
+
+    private final class Recorder implements PipelineEvents {
+        private long last;
+
+        @Override
+        public void watermark(Watermark watermark) {
+            if (watermark.durableLsn() <= last) {
+                events.add("watermark went back to " + watermark);
+            }
+            last = watermark.durableLsn();
+        }
+
+        @Override
+        public void quarantined(TableStatus table) {
+            events.add("quarantined " + table.name());
+        }
+
+        @Override
+        public void unknownTable(RelationDescriptor relation, long commitPosition) {
+            events.add("unknown " + relation.label());
+        }
+
+        @Override
+        public void targetReachable(boolean reachable, String reason) {
+            events.add("reachable " + reachable);
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            events.add("failed " + cause);
+        }
+    }
+}

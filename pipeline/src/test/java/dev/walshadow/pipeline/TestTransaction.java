@@ -1,0 +1,287 @@
+package dev.walshadow.pipeline;
+
+import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.pipeline.ItemsTable.Big;
+import dev.walshadow.postgres.RelationLocator;
+import dev.walshadow.postgres.wal.ResourceManager;
+import dev.walshadow.transaction.ChunkCursor;
+import dev.walshadow.transaction.CommittedChanges;
+import dev.walshadow.transaction.RawRecord;
+import dev.walshadow.transaction.RawRecordLayout;
+import dev.walshadow.transaction.RecordCursor;
+import dev.walshadow.transaction.ToastValues;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A committed transaction made of real record bytes. Records get LSNs 8 apart. */
+final class TestTransaction implements CommittedChanges {
+    private final int xid;
+    private final long firstLsn;
+    private final ByteBuilder records = new ByteBuilder(1024);
+    private final Map<Integer, byte[]> toast = new HashMap<>();
+    private boolean stable = true;
+    private boolean baseline;
+    private long nextLsn;
+    private long position;
+    private long micros;
+    private int count;
+    private boolean closed;
+
+    TestTransaction(int xid, long firstLsn) {
+        this.xid = xid;
+        this.firstLsn = firstLsn;
+        this.nextLsn = firstLsn;
+    }
+
+    /** Rows of the initial load at B. */
+    static TestTransaction baseline(long b) {
+        TestTransaction chunk = new TestTransaction(0, b);
+        chunk.baseline = true;
+        chunk.nextLsn = 0;
+        return chunk.committed(b, 0);
+    }
+
+    /** Chunks are overwritten by the next record, as when spilled. */
+    TestTransaction spilled() {
+        stable = false;
+        return this;
+    }
+
+    TestTransaction committed(long commitPosition, long commitMicros) {
+        position = commitPosition;
+        micros = commitMicros;
+        return this;
+    }
+
+    long nextLsn() {
+        return nextLsn;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    TestTransaction toast(int valueId, String text) {
+        toast.put(valueId, text.getBytes(StandardCharsets.UTF_8));
+        return this;
+    }
+
+    TestTransaction insert(ItemsTable table, long id, @Nullable String text, Big big, int n) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putShort(1 + count % 100);
+        if (!baseline) {
+            main.putByte(XLH_INSERT_CONTAINS_NEW_TUPLE);
+        }
+        ByteBuilder data = new ByteBuilder(64);
+        table.appendTuple(data, id, text, big, n);
+        return record(table.locator(), ResourceManager.HEAP, XLOG_HEAP_INSERT, main, data);
+    }
+
+    /** Rows (id, text, n) in one record. */
+    TestTransaction multiInsert(ItemsTable table, List<Long> ids, String text, int n) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putByte(XLH_INSERT_CONTAINS_NEW_TUPLE);
+        main.putByte(0);
+        main.putShort(ids.size());
+        ByteBuilder data = new ByteBuilder(64);
+        for (int i = 0; i < ids.size(); i++) {
+            main.putShort(i + 1);
+            table.appendMulti(data, 0, ids.get(i), text, Big.inline("m"), n);
+        }
+        return record(table.locator(), ResourceManager.HEAP2, XLOG_HEAP2_MULTI_INSERT, main, data);
+    }
+
+    /**
+     * @param oldId null if the key is not logged: unchanged
+     */
+    TestTransaction update(
+            ItemsTable table, @Nullable Long oldId, long id, @Nullable String text, Big big, int n) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putZeros(UPDATE_LENGTH);
+        int flags = XLH_UPDATE_CONTAINS_NEW_TUPLE;
+        main.array()[UPDATE_NEW_OFFNUM] = 1;
+        if (oldId != null) {
+            flags |= XLH_UPDATE_CONTAINS_OLD_KEY;
+            table.appendKey(main, oldId);
+        }
+        main.array()[UPDATE_FLAGS] = (byte) flags;
+        ByteBuilder data = new ByteBuilder(64);
+        table.appendTuple(data, id, text, big, n);
+        return record(table.locator(), ResourceManager.HEAP, XLOG_HEAP_HOT_UPDATE, main, data);
+    }
+
+    TestTransaction delete(ItemsTable table, long id) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putZeros(DELETE_LENGTH);
+        main.array()[DELETE_FLAGS] = XLH_DELETE_CONTAINS_OLD_KEY;
+        table.appendKey(main, id);
+        return record(
+                table.locator(),
+                ResourceManager.HEAP,
+                XLOG_HEAP_DELETE,
+                main,
+                new ByteBuilder(16));
+    }
+
+    /** A DELETE as it is logged without a usable replica identity. */
+    TestTransaction deleteWithoutKey(ItemsTable table) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putZeros(DELETE_LENGTH);
+        return record(
+                table.locator(),
+                ResourceManager.HEAP,
+                XLOG_HEAP_DELETE,
+                main,
+                new ByteBuilder(16));
+    }
+
+    TestTransaction truncate(ItemsTable... tables) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putInt(ItemsTable.DATABASE);
+        main.putInt(tables.length);
+        main.putInt(0);
+        for (ItemsTable table : tables) {
+            main.putInt(table.oid());
+        }
+        return record(null, ResourceManager.HEAP, XLOG_HEAP_TRUNCATE, main, new ByteBuilder(16));
+    }
+
+    private TestTransaction record(
+            @Nullable RelationLocator locator,
+            int manager,
+            int info,
+            ByteBuilder main,
+            ByteBuilder data) {
+        int start = records.length();
+        long length = RawRecordLayout.length(main.length(), data.length());
+        records.putZeros(RawRecordLayout.HEADER_LENGTH);
+        records.putBytes(main.array(), 0, main.length());
+        records.putBytes(data.array(), 0, data.length());
+        records.putZeros((int) length - (records.length() - start));
+        byte[] b = records.array();
+        LittleEndian.putInt(b, start + RawRecordLayout.LENGTH_OFFSET, (int) length);
+        b[start + RawRecordLayout.RESOURCE_MANAGER_OFFSET] = (byte) manager;
+        b[start + RawRecordLayout.INFO_OFFSET] = (byte) info;
+        int flags =
+                (locator == null ? 0 : RawRecordLayout.HAS_BLOCK0)
+                        | (baseline ? RawRecordLayout.BASELINE : 0);
+        LittleEndian.putShort(b, start + RawRecordLayout.FLAGS_OFFSET, flags);
+        LittleEndian.putLong(b, start + RawRecordLayout.LSN_OFFSET, nextLsn);
+        LittleEndian.putInt(b, start + RawRecordLayout.XID_OFFSET, xid);
+        LittleEndian.putInt(b, start + RawRecordLayout.DATABASE_OFFSET, ItemsTable.DATABASE);
+        if (locator != null) {
+            LittleEndian.putInt(
+                    b, start + RawRecordLayout.TABLESPACE_OFFSET, locator.tablespaceOid());
+            LittleEndian.putInt(
+                    b, start + RawRecordLayout.RELATION_OFFSET, locator.relationNumber());
+        }
+        LittleEndian.putInt(b, start + RawRecordLayout.MAIN_LENGTH_OFFSET, main.length());
+        LittleEndian.putInt(b, start + RawRecordLayout.DATA_LENGTH_OFFSET, data.length());
+        count++;
+        if (!baseline) {
+            nextLsn += 8;
+        }
+        return this;
+    }
+
+    @Override
+    public int xid() {
+        return xid;
+    }
+
+    @Override
+    public int databaseOid() {
+        return ItemsTable.DATABASE;
+    }
+
+    @Override
+    public long firstLsn() {
+        return firstLsn;
+    }
+
+    @Override
+    public long commitLsn() {
+        return position - 8;
+    }
+
+    @Override
+    public long commitPosition() {
+        return position;
+    }
+
+    @Override
+    public long commitMicros() {
+        return micros;
+    }
+
+    @Override
+    public RecordCursor records() {
+        ChunkCursor all = new ChunkCursor(records.array(), records.length());
+        return stable ? all : new Overwriting(all);
+    }
+
+    @Override
+    public ToastValues toast() {
+        return (relation, value, out) -> {
+            byte[] bytes = toast.get(value);
+            if (bytes == null) {
+                return false;
+            }
+            out.putBytes(bytes);
+            return true;
+        };
+    }
+
+    @Override
+    public long recordCount() {
+        return count;
+    }
+
+    @Override
+    public long bytes() {
+        return records.length();
+    }
+
+    @Override
+    public void close() {
+        if (closed) {
+            throw new IllegalStateException("closed twice");
+        }
+        closed = true;
+    }
+
+    /** Each record in the same buffer, as a spill reader gives them. */
+    private static final class Overwriting implements RecordCursor {
+        private final RecordCursor inner;
+        private final RawRecord record = new RawRecord();
+        private byte[] buffer = new byte[0];
+
+        Overwriting(RecordCursor inner) {
+            this.inner = inner;
+        }
+
+        @Override
+        public boolean next(RawRecord into) {
+            if (!inner.next(record)) {
+                return false;
+            }
+            if (buffer.length < record.length()) {
+                buffer = new byte[record.length()];
+            }
+            System.arraycopy(record.buffer(), record.offset(), buffer, 0, record.length());
+            into.wrap(buffer, 0);
+            return true;
+        }
+
+        @Override
+        public boolean chunkIsStable() {
+            return false;
+        }
+    }
+}
