@@ -28,6 +28,7 @@ final class TableFailures {
         if (table.state() == TableState.QUARANTINED) {
             return;
         }
+        String told = reason.startsWith(code.toString()) ? reason : code + " " + reason;
         Quarantine.Entry entry =
                 quarantine.add(
                         new Quarantine.Entry(
@@ -36,15 +37,10 @@ final class TableFailures {
                                 table.label(),
                                 position,
                                 code.number(),
-                                reason,
+                                told,
                                 0));
         if (table.enter(TableState.QUARANTINED, entry.reason(), entry.positionLsn())) {
-            log.error(
-                    "{} table {} is set aside at {}: {}",
-                    code,
-                    table.label(),
-                    Lsn.format(position),
-                    reason);
+            log.error("table {} is set aside at {}: {}", table.label(), Lsn.format(position), told);
             events.quarantined(table.status());
         }
     }

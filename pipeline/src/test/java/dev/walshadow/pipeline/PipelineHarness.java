@@ -31,6 +31,8 @@ final class PipelineHarness implements AutoCloseable {
     @Nullable SourceLookup lookup;
     TargetTables tables;
     Quarantine quarantine;
+
+    @SuppressWarnings("NullAway.Init")
     Pipeline pipeline;
 
     /**
@@ -89,12 +91,7 @@ final class PipelineHarness implements AutoCloseable {
                 Pipeline.start(
                         options,
                         new Pipeline.Surroundings(
-                                client,
-                                descriptors,
-                                tables,
-                                quarantine,
-                                new Recorder(),
-                                lookup));
+                                client, descriptors, tables, quarantine, new Recorder(), lookup));
     }
 
     /** As after a kill of the process: nothing but what is durable remains. */

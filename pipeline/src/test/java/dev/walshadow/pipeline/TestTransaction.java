@@ -83,6 +83,15 @@ final class TestTransaction implements CommittedChanges {
         return record(table.locator(), ResourceManager.HEAP, XLOG_HEAP_INSERT, main, data);
     }
 
+    /** An INSERT as wal_level = replica logs it beside a page image. */
+    TestTransaction insertWithoutTuple(ItemsTable table) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putShort(1);
+        main.putByte(0);
+        ByteBuilder data = new ByteBuilder(16);
+        return record(table.locator(), ResourceManager.HEAP, XLOG_HEAP_INSERT, main, data);
+    }
+
     /** Rows (id, text, n) in one record. */
     TestTransaction multiInsert(ItemsTable table, List<Long> ids, String text, int n) {
         ByteBuilder main = new ByteBuilder(16);
@@ -101,7 +110,12 @@ final class TestTransaction implements CommittedChanges {
      * @param oldId null if the key is not logged: unchanged
      */
     TestTransaction update(
-            ItemsTable table, @Nullable Long oldId, long id, @Nullable String text, Big big, int n) {
+            ItemsTable table,
+            @Nullable Long oldId,
+            long id,
+            @Nullable String text,
+            Big big,
+            int n) {
         ByteBuilder main = new ByteBuilder(16);
         main.putZeros(UPDATE_LENGTH);
         int flags = XLH_UPDATE_CONTAINS_NEW_TUPLE;
@@ -122,11 +136,7 @@ final class TestTransaction implements CommittedChanges {
         main.array()[DELETE_FLAGS] = XLH_DELETE_CONTAINS_OLD_KEY;
         table.appendKey(main, id);
         return record(
-                table.locator(),
-                ResourceManager.HEAP,
-                XLOG_HEAP_DELETE,
-                main,
-                new ByteBuilder(16));
+                table.locator(), ResourceManager.HEAP, XLOG_HEAP_DELETE, main, new ByteBuilder(16));
     }
 
     /** A DELETE as it is logged without a usable replica identity. */
@@ -134,11 +144,7 @@ final class TestTransaction implements CommittedChanges {
         ByteBuilder main = new ByteBuilder(16);
         main.putZeros(DELETE_LENGTH);
         return record(
-                table.locator(),
-                ResourceManager.HEAP,
-                XLOG_HEAP_DELETE,
-                main,
-                new ByteBuilder(16));
+                table.locator(), ResourceManager.HEAP, XLOG_HEAP_DELETE, main, new ByteBuilder(16));
     }
 
     TestTransaction truncate(ItemsTable... tables) {

@@ -1,0 +1,241 @@
+package dev.walshadow.pipeline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.walshadow.embedded.EmbeddedClickHouse;
+import dev.walshadow.pipeline.ItemsTable.Big;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Unchanged toasted columns keep their value (TOAST mode {@code destination}). */
+final class OldValuesTest {
+    private static final Big KEPT = Big.external(9001, 5000);
+    private static final String VALUE = "v".repeat(5000);
+
+    @TempDir static Path directory;
+
+    private static EmbeddedClickHouse server;
+
+    @BeforeAll
+    static void start() {
+        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
+        return new PipelineHarness(directory, server.url(), name, tables);
+    }
+
+    private static TestTransaction at(long lsn) {
+        return new TestTransaction(700, lsn);
+    }
+
+    /** Row 1 with the big value, durable. */
+    private static void seed(PipelineHarness h, ItemsTable items) throws Exception {
+        h.pipeline.commit(
+                at(0x200_0000)
+                        .toast(9001, VALUE)
+                        .insert(items, 1, "a", KEPT, 1)
+                        .committed(0x200_0100, 1));
+        h.pipeline.flush();
+    }
+
+    @Test
+    void anUpdateKeepsTheValueOfTheRowsPreviousVersion() throws Exception {
+        ItemsTable items = new ItemsTable("kept", "items", 16500, 16503);
+        try (PipelineHarness h = harness("kept", items).started()) {
+            seed(h, items);
+            h.pipeline.commit(
+                    at(0x200_0200)
+                            .update(items, null, 1, "b", KEPT, 2)
+                            .update(items, null, 1, "c", KEPT, 3)
+                            .insert(items, 2, "other", Big.inline("x"), 1)
+                            .committed(0x200_0300, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "c|" + VALUE + "|3", 2L, "other|x|1"));
+            assertThat(h.pipeline.metrics().oldValueRows()).isEqualTo(2);
+            assertThat(h.pipeline.metrics().deferredBytes()).isZero();
+            assertThat(h.events).isEmpty();
+        }
+    }
+
+    @Test
+    void aValueOfAnUndeliveredBatchIsFound() throws Exception {
+        ItemsTable items = new ItemsTable("undelivered", "items", 16500, 16503);
+        try (PipelineHarness h = harness("undelivered", items).started()) {
+            server.delayInserts(Duration.ofMillis(200));
+            try {
+                h.pipeline.commit(
+                        at(0x200_0000)
+                                .toast(9001, VALUE)
+                                .insert(items, 1, "a", KEPT, 1)
+                                .committed(0x200_0100, 1));
+                h.pipeline.commit(
+                        at(0x200_0200)
+                                .update(items, null, 1, "b", KEPT, 2)
+                                .committed(0x200_0300, 1));
+                h.pipeline.flush();
+            } finally {
+                server.delayInserts(Duration.ZERO);
+            }
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "b|" + VALUE + "|2"));
+        }
+    }
+
+    @Test
+    void theValueFollowsItsRowThroughKeyChanges() throws Exception {
+        ItemsTable items = new ItemsTable("moved", "items", 16500, 16503);
+        try (PipelineHarness h = harness("moved", items).started()) {
+            seed(h, items);
+            h.pipeline.commit(
+                    at(0x200_0200)
+                            .update(items, 1L, 2L, "b", KEPT, 2)
+                            .insert(items, 1, "again", Big.inline("small"), 9)
+                            .update(items, 2L, 3L, "c", KEPT, 3)
+                            .delete(items, 1)
+                            .committed(0x200_0300, 1));
+            h.pipeline.commit(
+                    at(0x200_0400).update(items, null, 3, "d", KEPT, 4).committed(0x200_0500, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(3L, "d|" + VALUE + "|4"));
+        }
+    }
+
+    @Test
+    void replayedChangesAreSkippedNotSpoiled() throws Exception {
+        ItemsTable items = new ItemsTable("replayed", "items", 16500, 16503);
+        try (PipelineHarness h = harness("replayed", items).started()) {
+            seed(h, items);
+            for (int round = 0; round < 3; round++) {
+                h.pipeline.commit(
+                        at(0x200_0200)
+                                .update(items, null, 1, "b", KEPT, 2)
+                                .update(items, 1L, 2L, "c", KEPT, 3)
+                                .update(items, null, 2, "d", KEPT, 4)
+                                .committed(0x200_0300, 1));
+                h.pipeline.commit(
+                        at(0x200_0400)
+                                .toast(9002, "new")
+                                .update(items, null, 2, "e", Big.external(9002, 3), 5)
+                                .committed(0x200_0500, 1));
+                h.pipeline.commit(
+                        at(0x200_0600)
+                                .update(items, null, 2, "f", Big.external(9002, 3), 6)
+                                .committed(0x200_0700, 1));
+                h.pipeline.flush();
+                assertThat(h.rows(items)).isEqualTo(Map.of(2L, "f|new|6"));
+                h.client.execute("OPTIMIZE TABLE replayed.items FINAL");
+                h.pipeline.close();
+                h.tables = h.open();
+                h.tables.resume(h.shapes);
+                h.start(0x200_0100);
+            }
+            assertThat(h.events).isEmpty();
+        }
+    }
+
+    @Test
+    void lookupsWaitForTheBaselineOnDisk() throws Exception {
+        ItemsTable items = new ItemsTable("waiting", "items", 16500, 16503);
+        try (PipelineHarness h = harness("waiting", items)) {
+            h.tune = options -> options.withDeferredMemoryBytes(10_000);
+            h.attached();
+            int rows = 500;
+            for (int i = 0; i < rows; i++) {
+                long lsn = 0x200_0000 + i * 0x200L;
+                TestTransaction tx = at(lsn).update(items, null, i, "new", KEPT, i);
+                if (i == 7) {
+                    tx.delete(items, 7);
+                }
+                h.pipeline.commit(tx.committed(lsn + 0x100, 1));
+            }
+            h.pipeline.commit(
+                    at(0x300_0000)
+                            .toast(9100, "own")
+                            .insert(items, 1000, "x", Big.external(9100, 3), 1)
+                            .committed(0x300_0100, 1));
+            TestTransaction chunk = TestTransaction.baseline(PipelineHarness.B);
+            chunk.toast(9001, VALUE);
+            for (int i = 0; i < rows; i++) {
+                chunk.insert(items, i, "old", KEPT, 0);
+            }
+            long sequence = h.pipeline.submitBaseline(chunk);
+            h.pipeline.awaitBaseline(sequence);
+            assertThat(h.rows(items)).hasSize(rows).containsEntry(5L, "old|" + VALUE + "|0");
+            assertThat(h.pipeline.watermark().durableLsn()).isZero();
+            assertThat(h.pipeline.watermark().pendingFloor()).isEqualTo(0x200_0000);
+            assertThat(h.pipeline.metrics().deferredBytes()).isGreaterThan(20_000);
+            assertThat(h.state.resolve("deferred")).isNotEmptyDirectory();
+
+            h.live();
+            h.pipeline.flush();
+            assertThat(h.rows(items))
+                    .hasSize(rows)
+                    .containsEntry(5L, "new|" + VALUE + "|5")
+                    .containsEntry(499L, "new|" + VALUE + "|499")
+                    .containsEntry(1000L, "x|own|1")
+                    .doesNotContainKey(7L);
+            assertThat(h.state.resolve("deferred")).isEmptyDirectory();
+            assertThat(h.pipeline.watermark().durableLsn()).isEqualTo(0x300_0100);
+            assertThat(h.status(items).state()).isEqualTo(TableState.LIVE);
+            assertThat(h.open().isComplete()).isTrue();
+        }
+    }
+
+    @Test
+    void theSourceIsAskedLast() throws Exception {
+        ItemsTable items = new ItemsTable("asked", "items", 16500, 16503);
+        try (PipelineHarness h = harness("asked", items)) {
+            h.lookup =
+                    (relation, keys, values, columns) ->
+                            values.equals(List.of("1")) ? List.of("from " + columns) : null;
+            h.started();
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .update(items, null, 1, "a", KEPT, 1)
+                            .update(items, null, 2, "gone", KEPT, 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|from [3]|1", 2L, "gone|null|1"));
+            assertThat(h.pipeline.metrics().sourceLookups()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void aValueThatNobodyHasSetsTheTableAside() throws Exception {
+        ItemsTable items = new ItemsTable("nowhere", "items", 16500, 16503);
+        try (PipelineHarness h = harness("nowhere", items).started()) {
+            h.pipeline.commit(
+                    at(0x200_0000).update(items, null, 1, "a", KEPT, 1).committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.status(items).reason()).contains("WS-1709");
+            assertThat(h.pipeline.watermark().durableLsn()).isEqualTo(0x200_0100);
+            assertThat(h.pipeline.metrics().heldBytes()).isZero();
+        }
+    }
+
+    @Test
+    void modeDisabledFillsNull() throws Exception {
+        ItemsTable items = new ItemsTable("disabled", "items", 16500, 16503);
+        try (PipelineHarness h = harness("disabled", items)) {
+            h.tune = options -> options.withResolveToast(false);
+            h.started();
+            seed(h, items);
+            h.pipeline.commit(
+                    at(0x200_0200).update(items, null, 1, "b", KEPT, 2).committed(0x200_0300, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "b|null|2"));
+            assertThat(h.pipeline.metrics().defaultedRows()).isEqualTo(1);
+        }
+    }
+}
