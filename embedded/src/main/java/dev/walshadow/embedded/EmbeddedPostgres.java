@@ -172,13 +172,16 @@ public final class EmbeddedPostgres implements AutoCloseable {
         return running != null && running.process.isAlive();
     }
 
-    /** Completes, for a caller that waits, when the running server process has ended. */
-    public void awaitExit() throws InterruptedException {
+    /** Waits for the server's end; true if it ended by itself, false if it was stopped here. */
+    public boolean awaitExit() throws InterruptedException {
         Process process;
         synchronized (this) {
             process = requireRunning().process;
         }
         process.waitFor();
+        synchronized (this) {
+            return running != null && running.process.equals(process);
+        }
     }
 
     /** Changes a setting for the next start. */

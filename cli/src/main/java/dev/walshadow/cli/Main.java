@@ -1,0 +1,53 @@
+package dev.walshadow.cli;
+
+import dev.walshadow.base.WalshadowException;
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The {@code walshadow} command: its subcommands do the work. */
+@Command(
+        name = "walshadow",
+        mixinStandardHelpOptions = true,
+        version = "walshadow 0.1.0-SNAPSHOT",
+        description = "Replicates PostgreSQL into ClickHouse from the physical write-ahead log.",
+        subcommands = {
+            PostgresCommand.class,
+            ClickHouseCommand.class,
+            CommandLine.HelpCommand.class
+        })
+public final class Main implements Runnable {
+    @Spec private CommandSpec command;
+
+    @SuppressWarnings("NullAway.Init") // picocli sets it
+    Main() {}
+
+    public static void main(String[] arguments) {
+        System.exit(commandLine().execute(arguments));
+    }
+
+    static CommandLine commandLine() {
+        return new CommandLine(new Main())
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setExecutionExceptionHandler(
+                        (failure, commandLine, _) -> report(failure, commandLine.getErr()));
+    }
+
+    /** A failure of the known tree is its message; anything else is a fault, told in full. */
+    private static int report(Exception failure, PrintWriter err) {
+        if (failure instanceof WalshadowException known) {
+            err.println(known.getMessage());
+        } else {
+            failure.printStackTrace(err);
+        }
+        err.flush();
+        return ExitCodes.of(failure);
+    }
+
+    @Override
+    public void run() {
+        command.commandLine().usage(command.commandLine().getOut());
+    }
+}
