@@ -45,9 +45,6 @@ final class ClickHouseCommand implements Callable<Integer> {
             description = "Open /walshadow/switches, by which tests make it fail.")
     private boolean switches;
 
-    @Option(names = "--help", usageHelp = true, description = "Show this help.")
-    private boolean help;
-
     @SuppressWarnings("NullAway.Init") // picocli sets them
     ClickHouseCommand() {}
 

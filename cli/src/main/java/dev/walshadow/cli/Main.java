@@ -5,6 +5,7 @@ import java.io.PrintWriter;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Spec;
 
 /** The {@code walshadow} command: its subcommands do the work. */
@@ -29,10 +30,20 @@ public final class Main implements Runnable {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new Main())
-                .setCaseInsensitiveEnumValuesAllowed(true)
+        CommandLine main = new CommandLine(new Main());
+        for (CommandLine subcommand : main.getSubcommands().values()) {
+            CommandSpec spec = subcommand.getCommandSpec();
+            if (spec.findOption("--help") == null) {
+                spec.addOption(help());
+            }
+        }
+        return main.setCaseInsensitiveEnumValuesAllowed(true)
                 .setExecutionExceptionHandler(
                         (failure, commandLine, _) -> report(failure, commandLine.getErr()));
+    }
+
+    private static OptionSpec help() {
+        return OptionSpec.builder("--help").usageHelp(true).description("Show this help.").build();
     }
 
     /** A failure of the known tree is its message; anything else is a fault, told in full. */

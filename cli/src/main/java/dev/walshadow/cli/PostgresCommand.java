@@ -39,9 +39,6 @@ final class PostgresCommand implements Callable<Integer> {
             description = "TCP port on 127.0.0.1 (default: a free one, printed).")
     private int port;
 
-    @Option(names = "--help", usageHelp = true, description = "Show this help.")
-    private boolean help;
-
     @SuppressWarnings("NullAway.Init") // picocli sets them
     PostgresCommand() {}
 
