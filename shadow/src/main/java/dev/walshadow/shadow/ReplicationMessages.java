@@ -80,7 +80,7 @@ final class ReplicationMessages {
         char type = (char) (in.get() & 0xFF);
         int length = in.getInt();
         if (length < 4 || length > MESSAGE_LIMIT) {
-            throw new IOException("invalid length of message '" + type + "': " + length);
+            throw new IOException("invalid length of message " + (int) type + ": " + length);
         }
         return new Message(type, body(length - 4));
     }

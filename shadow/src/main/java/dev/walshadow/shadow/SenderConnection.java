@@ -266,10 +266,7 @@ final class SenderConnection implements Runnable {
                 sendNext(cursor);
             }
         } catch (NoSuchFileException e) {
-            LOG.warn(
-                    "the shadow asks for WAL segment {}, which is in the archive {} no more",
-                    e.getMessage(),
-                    options.archiveDirectory());
+            LOG.warn("the shadow asks for the WAL segment {}, which is gone", e.getMessage());
             refuse("requested WAL segment " + e.getMessage() + " has already been removed");
         } catch (IOException e) {
             if (!ending) {

@@ -377,6 +377,16 @@ public final class ShadowCluster implements AutoCloseable {
         return controlFile().redo();
     }
 
+    /**
+     * Start of the oldest segment that the shadow can still ask for: it recovers from its last
+     * restartpoint, from its own pg_wal as far as that is whole and from the archive where it is
+     * not. What lies before may be deleted from the archive.
+     */
+    public long oldestNeededLsn() {
+        ControlFile control = controlFile();
+        return control.redo() & -(long) control.walSegmentSize();
+    }
+
     /** {@code global/pg_control}, which the server may be writing. */
     public ControlFile controlFile() {
         Path file = options.dataDirectory().resolve("global/pg_control");
