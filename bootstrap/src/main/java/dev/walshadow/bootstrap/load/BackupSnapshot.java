@@ -1,12 +1,17 @@
 package dev.walshadow.bootstrap.load;
 
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.LittleEndian;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * Which transactions had what said about them before the backup's start (design: R and nextXid).
  * Immutable.
  */
 public final class BackupSnapshot {
+    private static final int FIXED_LENGTH = 21;
+
     private final long startLsn;
     private final int nextXid;
     private final int oldestRunningXid;
@@ -46,5 +51,39 @@ public final class BackupSnapshot {
     boolean isOpen(int xid) {
         return overflowed && xid - oldestRunningXid >= 0 && !isLater(xid)
                 || Arrays.binarySearch(members, xid) >= 0;
+    }
+
+    /** See {@link DeferredFile}. */
+    void encode(ByteBuilder out) {
+        out.putLong(startLsn);
+        out.putInt(nextXid);
+        out.putInt(oldestRunningXid);
+        out.putByte(overflowed ? 1 : 0);
+        out.putInt(members.length);
+        for (int member : members) {
+            out.putInt(member);
+        }
+    }
+
+    /** Empty if the bytes are cut off. */
+    static Optional<BackupSnapshot> decode(byte[] bytes, int from, int end) {
+        if (end - from < FIXED_LENGTH) {
+            return Optional.empty();
+        }
+        int count = LittleEndian.getInt(bytes, from + FIXED_LENGTH - 4);
+        if (count < 0 || end - from - FIXED_LENGTH < (long) count * Integer.BYTES) {
+            return Optional.empty();
+        }
+        int[] members = new int[count];
+        for (int i = 0; i < count; i++) {
+            members[i] = LittleEndian.getInt(bytes, from + FIXED_LENGTH + i * Integer.BYTES);
+        }
+        return Optional.of(
+                new BackupSnapshot(
+                        LittleEndian.getLong(bytes, from),
+                        LittleEndian.getInt(bytes, from + 8),
+                        LittleEndian.getInt(bytes, from + 12),
+                        bytes[from + 16] != 0,
+                        members));
     }
 }

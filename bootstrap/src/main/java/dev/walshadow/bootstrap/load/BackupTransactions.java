@@ -32,6 +32,9 @@ public final class BackupTransactions {
 
     private volatile long position;
 
+    /** Least LSN of the drained ends whose consequences are not durable yet. */
+    private long unsettled = Long.MAX_VALUE;
+
     /**
      * @param startLsn B
      */
@@ -124,7 +127,22 @@ public final class BackupTransactions {
         synchronized (ends) {
             List<TransactionEnd> drained = List.copyOf(ends);
             ends.clear();
+            drained.forEach(each -> unsettled = Math.min(unsettled, each.lsn()));
             return drained;
+        }
+    }
+
+    /** What was drained so far has become durable. */
+    public void settle() {
+        synchronized (ends) {
+            unsettled = Long.MAX_VALUE;
+        }
+    }
+
+    /** The least end record that a restart must read again; {@link Long#MAX_VALUE} if none. */
+    public long floor() {
+        synchronized (ends) {
+            return ends.isEmpty() ? unsettled : Math.min(unsettled, ends.getFirst().lsn());
         }
     }
 }

@@ -1,0 +1,321 @@
+package dev.walshadow.bootstrap.load;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.DurableFiles;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.bootstrap.BootstrapCodes;
+import dev.walshadow.transaction.RawRecord;
+import dev.walshadow.transaction.ToastValues;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Delivers deferred tuple versions once the transactions that they wait for have ended. What an end
+ * means:
+ *
+ * <pre>
+ * inserter           deleter              gives
+ * settled            committed at C       tombstone (C, 0)
+ * settled            rolled back          row (B, 0)
+ * committed at C1    none, rolled back    row (C1, 0)
+ * committed at C1    committed at C2      tombstone (C2, 0) if C2 > C1, else nothing
+ * rolled back        any                  nothing
+ * </pre>
+ *
+ * A transaction that had ended before B after all (it was listed while it waited for a synchronous
+ * standby) counts as settled. Rows of a transaction get version (C, 0), so whatever it did from B
+ * on, which the WAL brings, wins over them.
+ *
+ * <p>Restart: the outcomes that are durable are in a file of their own; {@link
+ * BackupTransactions#floor} holds the resume floor below the others. Used by one thread.
+ */
+public final class DeferredRows {
+    private static final int CHUNK_BYTES = 1 << 20;
+    private static final int ENTRY_HEADER = 12;
+    private static final int VALUE_HEADER = 12;
+
+    private final DeferredFile file;
+    private final Path outcomesFile;
+    private final int databaseOid;
+    private final BaselineSink sink;
+    private final Map<Integer, TransactionEnd> outcomes = new HashMap<>();
+    private final Set<Integer> needed = new HashSet<>();
+    private final RawRecord record = new RawRecord();
+
+    private DeferredRows(DeferredFile file, Path directory, int databaseOid, BaselineSink sink) {
+        this.file = file;
+        this.outcomesFile = directory.resolve("outcomes");
+        this.databaseOid = databaseOid;
+        this.sink = sink;
+    }
+
+    /** Takes up what a finished load left in {@code directory}; nothing there is fine too. */
+    public static DeferredRows open(
+            Path directory, long systemIdentifier, int databaseOid, BaselineSink sink)
+            throws InterruptedException {
+        DeferredFile file = new DeferredFile(directory, systemIdentifier);
+        DeferredRows rows = new DeferredRows(file, directory, databaseOid, sink);
+        if (file.exists()) {
+            rows.readOutcomes();
+            file.read((payload, _) -> {
+                rows.need(LittleEndian.getInt(payload, 0));
+                rows.need(LittleEndian.getInt(payload, 4));
+            });
+        }
+        return rows;
+    }
+
+    private void need(int xid) {
+        if (xid != 0 && !outcomes.containsKey(xid)) {
+            needed.add(xid);
+        }
+    }
+
+    /** True when nothing waits any more. */
+    public boolean isEmpty() {
+        return needed.isEmpty();
+    }
+
+    /** The transactions that rows wait for. */
+    public Set<Integer> waitsFor() {
+        return Set.copyOf(needed);
+    }
+
+    /** The snapshot that the rows were walked with. */
+    public BackupSnapshot snapshot() {
+        return file.snapshot();
+    }
+
+    /** Delivers what these ends decide; returns when it is durable. */
+    public void resolve(List<TransactionEnd> ends) throws InterruptedException {
+        Map<Integer, TransactionEnd> news = new HashMap<>();
+        for (TransactionEnd end : ends) {
+            if (needed.contains(end.xid())) {
+                news.put(end.xid(), end);
+            }
+        }
+        if (news.isEmpty()) {
+            return;
+        }
+        Set<Integer> before = new HashSet<>(outcomes.keySet());
+        outcomes.putAll(news);
+        needed.removeAll(news.keySet());
+        Delivery delivery = new Delivery();
+        file.read((payload, length) -> {
+            int inserter = LittleEndian.getInt(payload, 0);
+            int deleter = LittleEndian.getInt(payload, 4);
+            if (isDecided(inserter, deleter, outcomes.keySet())
+                    && !isDecided(inserter, deleter, before)) {
+                deliver(payload, length, delivery);
+            }
+        });
+        delivery.flush();
+        writeOutcomes();
+        if (needed.isEmpty()) {
+            file.delete();
+        }
+    }
+
+    private static boolean isDecided(int inserter, int deleter, Set<Integer> known) {
+        return (inserter == 0 || known.contains(inserter))
+                && (deleter == 0 || known.contains(deleter));
+    }
+
+    private void deliver(byte[] payload, int length, Delivery delivery)
+            throws InterruptedException {
+        TransactionEnd inserted = outcomes.get(LittleEndian.getInt(payload, 0));
+        TransactionEnd deleted = outcomes.get(LittleEndian.getInt(payload, 4));
+        if (inserted != null && !inserted.committed()) {
+            return;
+        }
+        long start = inserted == null ? 0 : inserted.position();
+        record.wrap(payload, ENTRY_HEADER);
+        if (deleted == null || !deleted.committed()) {
+            delivery.row(inserted, payload, length);
+        } else if (!deleted.beforeBackup() && deleted.position() > start) {
+            delivery.tombstone(deleted);
+        }
+    }
+
+    /** Collects by commit position, which a chunk has one of. */
+    private final class Delivery {
+        private final Map<Long, Pending> pending = new TreeMap<>();
+        private long last;
+
+        private final class Pending {
+            final ByteBuilder bytes = new ByteBuilder(1 << 12);
+            final EntryToast toast = new EntryToast();
+            final TransactionEnd end;
+            long records;
+
+            Pending(TransactionEnd end) {
+                this.end = end;
+            }
+        }
+
+        private Pending of(TransactionEnd end) {
+            return pending.computeIfAbsent(end.position(), _ -> new Pending(end));
+        }
+
+        void row(
+                @org.jspecify.annotations.Nullable TransactionEnd inserted,
+                byte[] payload,
+                int length)
+                throws InterruptedException {
+            TransactionEnd end =
+                    inserted == null || inserted.beforeBackup()
+                            ? new TransactionEnd(0, true, 0, 0, 0)
+                            : inserted;
+            Pending to = of(end);
+            to.bytes.putBytes(payload, ENTRY_HEADER, record.length());
+            to.toast.addAll(payload, ENTRY_HEADER + record.length(), length);
+            added(to);
+        }
+
+        void tombstone(TransactionEnd deleted) throws InterruptedException {
+            Pending to = of(deleted);
+            RowWriter.tombstone(to.bytes, record);
+            added(to);
+        }
+
+        private void added(Pending to) throws InterruptedException {
+            to.records++;
+            if (to.bytes.length() + to.toast.bytes() >= CHUNK_BYTES) {
+                submit(to);
+                pending.remove(to.end.position());
+            }
+        }
+
+        private void submit(Pending each) throws InterruptedException {
+            TransactionEnd end = each.end;
+            long start = file.snapshot().startLsn();
+            BaselineChunk.Origin origin =
+                    new BaselineChunk.Origin(
+                            end.xid(),
+                            databaseOid,
+                            end.beforeBackup() ? start : end.lsn(),
+                            end.beforeBackup() ? start : end.position(),
+                            end.commitMicros());
+            last =
+                    sink.submit(
+                            new BaselineChunk(
+                                    origin,
+                                    each.bytes.toByteArray(),
+                                    each.bytes.length(),
+                                    each.records,
+                                    () -> each.toast,
+                                    () -> {}));
+        }
+
+        void flush() throws InterruptedException {
+            for (Pending each : pending.values()) {
+                submit(each);
+            }
+            pending.clear();
+            if (last > 0) {
+                sink.await(last);
+            }
+        }
+    }
+
+    /** The values that came with the entries; read-only once submitted. */
+    private static final class EntryToast implements ToastValues {
+        private final Map<Long, byte[]> values = new HashMap<>();
+        private long bytes;
+
+        void addAll(byte[] payload, int from, int end) {
+            int at = from;
+            while (end - at >= VALUE_HEADER) {
+                int length = LittleEndian.getInt(payload, at + 8);
+                byte[] value = new byte[length];
+                System.arraycopy(payload, at + VALUE_HEADER, value, 0, length);
+                values.put(
+                        key(LittleEndian.getInt(payload, at), LittleEndian.getInt(payload, at + 4)),
+                        value);
+                bytes += length;
+                at += VALUE_HEADER + length;
+            }
+        }
+
+        long bytes() {
+            return bytes;
+        }
+
+        private static long key(int relation, int valueId) {
+            return (long) relation << 32 | Integer.toUnsignedLong(valueId);
+        }
+
+        @Override
+        public boolean append(int toastRelationOid, int valueId, ByteBuilder out) {
+            byte[] value = values.get(key(toastRelationOid, valueId));
+            if (value != null) {
+                out.putBytes(value);
+            }
+            return value != null;
+        }
+    }
+
+    // ---- outcomes: "xid committed lsn position micros" a line
+
+    private void writeOutcomes() {
+        StringBuilder text = new StringBuilder();
+        for (TransactionEnd end : outcomes.values()) {
+            text.append(end.xid()).append(' ').append(end.committed()).append(' ');
+            text.append(end.lsn()).append(' ').append(end.position()).append(' ');
+            text.append(end.commitMicros()).append('\n');
+        }
+        text.append("end\n");
+        try {
+            DurableFiles.replace(outcomesFile, text.toString().getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new dev.walshadow.base.RetryException(
+                    BootstrapCodes.SPOOL,
+                    outcomesFile + " cannot be written: " + e + "; make room",
+                    e);
+        }
+    }
+
+    private void readOutcomes() {
+        if (!Files.exists(outcomesFile)) {
+            return;
+        }
+        try {
+            List<String> lines = Files.readAllLines(outcomesFile);
+            if (lines.isEmpty() || !lines.getLast().equals("end")) {
+                throw damagedOutcomes("it is cut off");
+            }
+            for (String line : lines.subList(0, lines.size() - 1)) {
+                String[] part = line.split(" ");
+                int xid = Integer.parseInt(part[0]);
+                outcomes.put(
+                        xid,
+                        new TransactionEnd(
+                                xid,
+                                Boolean.parseBoolean(part[1]),
+                                Long.parseLong(part[2]),
+                                Long.parseLong(part[3]),
+                                Long.parseLong(part[4])));
+            }
+        } catch (IOException | RuntimeException e) {
+            throw damagedOutcomes(e.toString());
+        }
+    }
+
+    private ConfigurationException damagedOutcomes(String found) {
+        return new ConfigurationException(
+                BootstrapCodes.DEFERRED_DAMAGED,
+                outcomesFile
+                        + " is damaged: "
+                        + found
+                        + "; restore it from a copy, or attach anew with an empty [state] dir");
+    }
+}
