@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Arena {
     private static final long NO_POSITION = -1;
+    private static final byte[] EMPTY = {};
 
     private final ChunkPool pool;
 
@@ -180,14 +181,7 @@ final class Arena {
 
     private int chunkAt(long position) {
         int found = Arrays.binarySearch(starts, 0, chunkCount, position);
-        if (found < 0) {
-            return -found - 2;
-        }
-        // chunks that were left empty share their start with the next one
-        while (found + 1 < chunkCount && starts[found + 1] == position) {
-            found++;
-        }
-        return found;
+        return found < 0 ? -found - 2 : found;
     }
 
     /**
@@ -210,7 +204,6 @@ final class Arena {
             recordCount -= file.cutOff(position, xid);
             end = file.endPosition();
             file.release();
-            dropEmptyChunks();
             cancelled.removeFrom(end);
         }
     }
@@ -243,23 +236,17 @@ final class Arena {
         }
         used[kept] = (int) (position - starts[kept]);
         if (used[kept] == 0) {
-            toastRanges[kept].clear();
+            dropLastChunk();
         }
         end = position;
         lastPosition = NO_POSITION;
         recordCount -= records;
     }
 
-    private void dropEmptyChunks() {
-        while (chunkCount > 0) {
-            Invariant.check(used[chunkCount - 1] == 0, "only empty chunks are dropped");
-            dropLastChunk();
-        }
-    }
-
     private void dropLastChunk() {
         chunkCount--;
         byte[] chunk = chunks[chunkCount];
+        chunks[chunkCount] = EMPTY;
         bytesInMemory -= chunk.length;
         pool.giveBack(chunk);
     }
@@ -321,8 +308,6 @@ final class Arena {
         Arrays.fill(chunks, left, chunkCount, EMPTY);
         chunkCount = left;
     }
-
-    private static final byte[] EMPTY = {};
 
     /** Appends a record that no chunk can hold, straight to the file. Memory must be empty. */
     void appendSpilled(

@@ -214,10 +214,8 @@ final class RecordStore {
     /**
      * Brings the memory of a committed transaction within the consumer's share: waits while memory
      * comes back, else spills.
-     *
-     * @return the bytes that now count as the consumer's
      */
-    long handOver(OpenTransaction[] parts, long patienceNanos) throws InterruptedException {
+    void handOver(OpenTransaction[] parts, long patienceNanos) throws InterruptedException {
         while (true) {
             long bytes = 0;
             OpenTransaction largest = null;
@@ -229,7 +227,7 @@ final class RecordStore {
                 }
             }
             if (largest == null || pool.tryHandOver(bytes, patienceNanos)) {
-                return bytes;
+                return;
             }
             spillOrWait(largest);
         }

@@ -21,14 +21,6 @@ final class ToastRange {
     private int smallest;
     private int largest;
 
-    void clear() {
-        state = NONE;
-    }
-
-    boolean isEmpty() {
-        return state == NONE;
-    }
-
     void add(int relation, int valueId) {
         widen(ONE_RELATION, relation, valueId, valueId);
     }

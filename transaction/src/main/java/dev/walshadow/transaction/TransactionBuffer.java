@@ -391,12 +391,11 @@ public final class TransactionBuffer implements AutoCloseable {
     }
 
     private void onCommit(WalRecord record) throws InterruptedException {
-        List<OpenTransaction> parts = new ArrayList<>(1);
+        Committing committing = new Committing();
         OpenTransaction topLevel = transactions.get(end.xid());
-        boolean joined = false;
         if (topLevel != null) {
-            joined = topLevel.hasSubtransactions;
-            endPart(topLevel, parts);
+            committing.joined = topLevel.hasSubtransactions;
+            committing.add(topLevel);
         }
         for (int i = 0; i < end.subxactCount(); i++) {
             SubtransactionLink link = links.remove(end.subxact(i));
@@ -405,26 +404,34 @@ public final class TransactionBuffer implements AutoCloseable {
             }
             OpenTransaction own = transactions.get(end.subxact(i));
             if (own != null) {
-                joined = true;
-                endPart(own, parts);
+                committing.joined = true;
+                committing.add(own);
             }
         }
         if (topLevel != null) {
             forgetLinks(topLevel);
         }
-        if (!parts.isEmpty()) {
-            handOver(record, parts, joined ? members() : null);
+        if (!committing.parts.isEmpty()) {
+            handOver(record, committing);
         }
     }
 
-    /** Takes the transaction out of the buffer; keeps it for the commit if it has records. */
-    private void endPart(OpenTransaction transaction, List<OpenTransaction> parts) {
-        transaction.cancelUnconfirmed();
-        remove(transaction);
-        if (transaction.arena().recordCount() > 0) {
-            parts.add(transaction);
-        } else {
-            transaction.arena().free();
+    /** What a commit record has brought together. */
+    private final class Committing {
+        final List<OpenTransaction> parts = new ArrayList<>(1);
+        long firstLsn = Long.MAX_VALUE;
+        boolean joined;
+
+        /** Takes the transaction out of the buffer; keeps it if it has records. */
+        void add(OpenTransaction transaction) {
+            firstLsn = Math.min(firstLsn, transaction.firstLsn());
+            transaction.cancelUnconfirmed();
+            remove(transaction);
+            if (transaction.arena().recordCount() > 0) {
+                parts.add(transaction);
+            } else {
+                transaction.arena().free();
+            }
         }
     }
 
@@ -436,25 +443,22 @@ public final class TransactionBuffer implements AutoCloseable {
         return new CommittedMembers(end.xid(), xids);
     }
 
-    private void handOver(
-            WalRecord record, List<OpenTransaction> parts, @Nullable CommittedMembers members)
-            throws InterruptedException {
-        OpenTransaction[] transactionParts = parts.toArray(new OpenTransaction[0]);
-        Arena[] arenas = new Arena[transactionParts.length];
-        long firstLsn = Long.MAX_VALUE;
+    private void handOver(WalRecord record, Committing committing) throws InterruptedException {
+        OpenTransaction[] parts = committing.parts.toArray(new OpenTransaction[0]);
+        Arena[] arenas = new Arena[parts.length];
         for (int i = 0; i < arenas.length; i++) {
-            arenas[i] = transactionParts[i].arena();
-            firstLsn = Math.min(firstLsn, transactionParts[i].firstLsn());
+            arenas[i] = parts[i].arena();
         }
         CommittedTransaction.Commit commit =
                 new CommittedTransaction.Commit(
                         end.xid(),
                         end.databaseOid() != 0 ? end.databaseOid() : databaseOf(arenas[0]),
-                        firstLsn,
+                        committing.firstLsn,
                         record.lsn(),
                         record.nextLsn(),
                         end.timestampMicros());
-        store.handOver(transactionParts, options.patience().toNanos());
+        CommittedMembers members = committing.joined ? members() : null;
+        store.handOver(parts, options.patience().toNanos());
         TransactionCounters.add(counters.committed, 1);
         sink.commit(
                 new CommittedTransaction(commit, arenas, members, options.toastRelations(), pool));
