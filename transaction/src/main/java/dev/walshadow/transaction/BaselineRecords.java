@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.RelationLocator;
+import dev.walshadow.postgres.wal.ResourceManager;
 
 /** Writes rows of the initial load in the stored form that committed records have. */
 public final class BaselineRecords {
@@ -22,7 +23,7 @@ public final class BaselineRecords {
         Invariant.check(start % RawRecordLayout.ALIGNMENT == 0, "records start aligned");
         out.putZeros(RawRecordLayout.HEADER_LENGTH);
         byte[] bytes = out.array();
-        bytes[start + RawRecordLayout.RESOURCE_MANAGER_OFFSET] = RM_HEAP_ID;
+        bytes[start + RawRecordLayout.RESOURCE_MANAGER_OFFSET] = (byte) ResourceManager.HEAP;
         LittleEndian.putShort(
                 bytes,
                 start + RawRecordLayout.FLAGS_OFFSET,
@@ -48,7 +49,4 @@ public final class BaselineRecords {
         LittleEndian.putInt(out.array(), start + RawRecordLayout.LENGTH_OFFSET, (int) length);
         LittleEndian.putInt(out.array(), start + RawRecordLayout.DATA_LENGTH_OFFSET, dataLength);
     }
-
-    /** src/include/access/rmgrlist.h, PostgreSQL 15-18. */
-    private static final byte RM_HEAP_ID = 10;
 }

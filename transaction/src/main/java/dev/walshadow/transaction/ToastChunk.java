@@ -3,6 +3,8 @@ package dev.walshadow.transaction;
 import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
 
 import dev.walshadow.base.LittleEndian;
+import dev.walshadow.postgres.heap.HeapTupleLayout;
+import dev.walshadow.postgres.value.Varlena;
 import dev.walshadow.postgres.wal.ResourceManager;
 
 /**
@@ -17,7 +19,6 @@ final class ToastChunk {
     /** TOAST_MAX_CHUNK_SIZE for 8 KB pages: every chunk of a value but the last has this size. */
     static final int MAX_SIZE = 1996;
 
-    private static final int TUPLE_HEADER_LENGTH = 23; // SizeofHeapTupleHeader
     private static final int SEQUENCE = 4;
     private static final int DATA = 8;
     private static final int SMALLEST = DATA + 1;
@@ -38,13 +39,13 @@ final class ToastChunk {
      * @return false if this cannot be a chunk
      */
     boolean wrap(byte[] buffer, int offset, int length) {
-        if (length < HEADER_LENGTH) {
+        if (length < HeapTupleLayout.XL_LENGTH) {
             return false;
         }
-        int hoff = buffer[offset + HEADER_HOFF] & 0xFF;
-        int at = offset + HEADER_LENGTH + hoff - TUPLE_HEADER_LENGTH;
+        int hoff = buffer[offset + HeapTupleLayout.XL_HOFF] & 0xFF;
+        int at = offset + HeapTupleLayout.XL_LENGTH + hoff - HeapTupleLayout.LENGTH;
         int end = offset + length;
-        if (hoff < TUPLE_HEADER_LENGTH || end - at < SMALLEST) {
+        if (hoff < HeapTupleLayout.LENGTH || end - at < SMALLEST) {
             return false;
         }
         bytes = buffer;
@@ -53,17 +54,14 @@ final class ToastChunk {
     }
 
     private boolean wrapData(int at, int end) {
-        int first = bytes[at] & 0xFF;
-        if ((first & 1) != 0) {
-            payload = at + 1;
-            size = (first >>> 1) - 1;
-        } else {
-            if ((first & 3) != 0 || end - at < Integer.BYTES) {
-                return false;
-            }
-            payload = at + Integer.BYTES;
-            size = (LittleEndian.getInt(bytes, at) >>> 2) - Integer.BYTES;
+        boolean isShort = Varlena.isShort(bytes, at);
+        int headerLength = isShort ? Varlena.SHORT_HEADER_LENGTH : Varlena.HEADER_LENGTH;
+        if (!Varlena.isPlain(bytes, at) || end - at < headerLength) {
+            return false;
         }
+        payload = Varlena.payloadOffset(bytes, at);
+        int total = isShort ? (bytes[at] & 0xFF) >>> 1 : LittleEndian.getInt(bytes, at) >>> 2;
+        size = Varlena.payloadLength(bytes, at, total);
         return size >= 0 && size <= end - payload;
     }
 

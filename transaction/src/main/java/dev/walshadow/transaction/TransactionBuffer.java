@@ -6,7 +6,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.Lsn;
-import dev.walshadow.postgres.wal.ParameterChangeLayout;
+import dev.walshadow.postgres.wal.ParameterChangeRecord;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.RunningXactsRecord;
 import dev.walshadow.postgres.wal.TransactionRecord;
@@ -75,6 +75,7 @@ public final class TransactionBuffer implements AutoCloseable {
     private final XidMap<SubtransactionLink> links = new XidMap<>();
     private final TransactionRecord end;
     private final RunningXactsRecord running = new RunningXactsRecord();
+    private final ParameterChangeRecord parameters = new ParameterChangeRecord();
 
     private int lastXid;
     private @Nullable OpenTransaction lastOwner;
@@ -577,18 +578,14 @@ public final class TransactionBuffer implements AutoCloseable {
         drop(transaction);
     }
 
-    private static void onParameterChange(WalRecord record) {
-        if (record.mainDataLength() < ParameterChangeLayout.LENGTH) {
-            throw record.corrupt("a parameter change is cut off");
-        }
-        int level =
-                LittleEndian.getInt(
-                        record.buffer(), record.mainDataOffset() + ParameterChangeLayout.WAL_LEVEL);
-        if (level < ParameterChangeLayout.WAL_LEVEL_LOGICAL) {
+    private void onParameterChange(WalRecord record) {
+        parameters.wrap(record);
+        int level = parameters.walLevel();
+        if (level < ParameterChangeRecord.WAL_LEVEL_LOGICAL) {
             throw new HaltException(
                     TransactionCodes.WAL_LEVEL_LOWERED,
                     "the source was started with wal_level = "
-                            + (level == ParameterChangeLayout.WAL_LEVEL_REPLICA
+                            + (level == ParameterChangeRecord.WAL_LEVEL_REPLICA
                                     ? "replica"
                                     : "minimal")
                             + ", expected logical, at "
