@@ -2,6 +2,8 @@ package dev.walshadow.transaction;
 
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.LittleEndian;
+import dev.walshadow.postgres.wal.HeapRecordLayout;
+import dev.walshadow.postgres.wal.ResourceManager;
 
 /**
  * Flyweight over one stored record, see {@link RawRecordLayout}. Reused: valid until the next
@@ -114,5 +116,37 @@ public final class RawRecord {
 
     public int dataLength() {
         return LittleEndian.getInt(buffer, offset + RawRecordLayout.DATA_LENGTH_OFFSET);
+    }
+
+    /**
+     * False if a change carries no tuple for logical decoding although it should. Without it the
+     * tuple may be only in a page image, or cut short by prefix and suffix compression.
+     *
+     * <p>On a table whose rows are to be replicated this is the sign that {@code wal_level} was
+     * lowered at or before {@link #lsn}; the one harmless case are the TOAST inserts of CLUSTER and
+     * VACUUM FULL, so whoever knows the relation decides.
+     */
+    public boolean hasLogicalTuple() {
+        int flagsOffset;
+        int wanted;
+        if (resourceManager() == ResourceManager.HEAP2) {
+            flagsOffset = HeapRecordLayout.MULTI_INSERT_FLAGS;
+            wanted = HeapRecordLayout.XLH_INSERT_CONTAINS_NEW_TUPLE;
+        } else {
+            switch (info() & HeapRecordLayout.XLOG_HEAP_OPMASK) {
+                case HeapRecordLayout.XLOG_HEAP_INSERT -> {
+                    flagsOffset = HeapRecordLayout.INSERT_FLAGS;
+                    wanted = HeapRecordLayout.XLH_INSERT_CONTAINS_NEW_TUPLE;
+                }
+                case HeapRecordLayout.XLOG_HEAP_UPDATE, HeapRecordLayout.XLOG_HEAP_HOT_UPDATE -> {
+                    flagsOffset = HeapRecordLayout.UPDATE_FLAGS;
+                    wanted = HeapRecordLayout.XLH_UPDATE_CONTAINS_NEW_TUPLE;
+                }
+                default -> {
+                    return true;
+                }
+            }
+        }
+        return isBaseline() || (buffer[mainOffset() + flagsOffset] & wanted) != 0;
     }
 }

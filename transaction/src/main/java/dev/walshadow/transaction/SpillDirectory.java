@@ -139,7 +139,6 @@ final class SpillDirectory {
         LittleEndian.putLong(header, SpillLayout.FILE_FIRST_LSN_OFFSET, firstLsn);
         LittleEndian.putInt(header, SpillLayout.FILE_CRC_OFFSET, headerChecksum(header));
         try (RandomAccessFile file = opener.open(path)) {
-            file.setLength(0);
             file.write(header);
         } catch (IOException e) {
             Files.deleteIfExists(path);

@@ -4,6 +4,7 @@ import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.RelationLocator;
@@ -379,6 +380,50 @@ final class TransactionBufferTest {
                     .hasMessageContaining(at)
                     .hasMessageContaining("wal_level = replica");
         }
+    }
+
+    @Test
+    void aRecordTellsThatItsTupleIsMissing() throws InterruptedException {
+        try (TransactionBuffer buffer = holdingBuffer(1 << 20)) {
+            buffer.onRecord(wal.insert(100, TABLE, bytes(10)));
+            buffer.onRecord(wal.insert(100, TABLE, 0, 1, 0, bytes(10)));
+            buffer.onRecord(wal.update(100, TABLE, bytes(8), bytes(10)));
+            buffer.onRecord(wal.multiInsert(100, TABLE, 2, bytes(10)));
+            buffer.onRecord(wal.delete(100, TABLE, 1, 1, 0));
+            buffer.onRecord(wal.commit(100));
+            List<Boolean> found = new ArrayList<>();
+            RawRecord record = new RawRecord();
+            try (CommittedChanges changes = held.get(0)) {
+                RecordCursor cursor = changes.records();
+                while (cursor.next(record)) {
+                    found.add(record.hasLogicalTuple());
+                }
+            }
+            assertThat(found).containsExactly(true, false, true, true, true);
+        }
+    }
+
+    @Test
+    void baselineRowsReadLikeCommittedRecords() {
+        ByteBuilder chunk = new ByteBuilder(16);
+        for (int i = 0; i < 3; i++) {
+            int start = BaselineRecords.begin(chunk, TABLE, 100 + i, 7, 0);
+            chunk.putBytes(bytes(20 + i));
+            BaselineRecords.end(chunk, start);
+        }
+        RecordCursor cursor = new ChunkCursor(chunk.array(), chunk.length());
+        RawRecord record = new RawRecord();
+        for (int i = 0; i < 3; i++) {
+            assertThat(cursor.next(record)).isTrue();
+            assertThat(record.isBaseline()).isTrue();
+            assertThat(record.hasLogicalTuple()).isTrue();
+            assertThat(record.block0()).isEqualTo(100 + i);
+            assertThat(record.relationNumber()).isEqualTo(TABLE.relationNumber());
+            assertThat(record.mainLength()).isEqualTo(2);
+            assertThat(Collected.hash(record.buffer(), record.dataOffset(), record.dataLength()))
+                    .isEqualTo(Arrays.hashCode(bytes(20 + i)));
+        }
+        assertThat(cursor.next(record)).isFalse();
     }
 
     @Test
