@@ -8,8 +8,10 @@ import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.MappingCodes;
 import dev.walshadow.pipeline.mapping.ResolvedType;
+import dev.walshadow.postgres.value.ArrayText;
 import dev.walshadow.postgres.value.Codecs;
 import dev.walshadow.postgres.value.NumericScaler;
 import dev.walshadow.postgres.value.ValueCodec;
@@ -33,6 +35,9 @@ record ColumnPlan(
 
     /** Compiles plans that share one converter and one set of counts. */
     static final class Compiler {
+        /** typdelim of every built-in type but box. */
+        private static final char ELEMENT_DELIMITER = ',';
+
         private final RelationDescriptor shape;
         private final TextConverter converter;
         private final PolicyCounts counts;
@@ -58,7 +63,7 @@ record ColumnPlan(
             TypeDescriptor type = resolved.descriptor();
             ValueReader scalar = reader(column, type, isKey);
             ValueReader reader =
-                    column.dimensions() == 0
+                    column.dimensions() == 0 || column.conversion() == Conversion.ARRAY_TEXT
                             ? scalar
                             : new ArrayReader(scalar, type.length(), type.alignment(), counts);
             return new ColumnPlan(
@@ -99,6 +104,14 @@ record ColumnPlan(
                 case CHARACTERS -> characters;
                 case NAME -> new TextReaders.Name(characters);
                 case TEXT -> new TextReaders.Rendered(codec(column, type), characters);
+                case ARRAY_TEXT ->
+                        new TextReaders.Rendered(
+                                new ArrayText(
+                                        type.length(),
+                                        type.alignment(),
+                                        ELEMENT_DELIMITER,
+                                        codec(column, type)),
+                                characters);
             };
         }
 

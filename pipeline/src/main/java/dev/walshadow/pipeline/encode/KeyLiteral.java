@@ -6,13 +6,15 @@ import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.UUID;
 
 /**
  * Key values from RowBinary to SQL: literals, or constant expressions where a literal is not exact.
  */
 final class KeyLiteral {
-    private static final byte[] HEX =
-            "0123456789ABCDEF".getBytes(java.nio.charset.StandardCharsets.US_ASCII);
+    private static final byte[] HEX = "0123456789ABCDEF".getBytes(StandardCharsets.US_ASCII);
 
     private KeyLiteral() {}
 
@@ -21,17 +23,23 @@ final class KeyLiteral {
         return switch (type) {
             case Scalar scalar -> scalar(scalar, bytes, at, out);
             case ClickHouseType.Decimal decimal -> decimal(decimal, bytes, at, out);
-            case ClickHouseType.Time64 time -> {
-                out.putAscii(
-                        "reinterpret(toInt64("
-                                + LittleEndian.getLong(bytes, at)
-                                + "),'"
-                                + time.print()
-                                + "')");
+            case ClickHouseType.Time64 _ -> {
+                out.putAscii("toTime64('" + time(LittleEndian.getLong(bytes, at)) + "',6)");
                 yield at + Long.BYTES;
             }
             default -> throw new IllegalArgumentException("no key type: " + type.print());
         };
+    }
+
+    private static String time(long micros) {
+        long seconds = micros / 1_000_000;
+        return String.format(
+                Locale.ROOT,
+                "%02d:%02d:%02d.%06d",
+                seconds / 3600,
+                seconds / 60 % 60,
+                seconds % 60,
+                micros % 1_000_000);
     }
 
     private static int scalar(Scalar type, byte[] bytes, int at, ByteBuilder out) {
@@ -55,7 +63,7 @@ final class KeyLiteral {
             case UUID ->
                     out.putAscii(
                             "toUUID('"
-                                    + new java.util.UUID(
+                                    + new UUID(
                                             LittleEndian.getLong(bytes, at),
                                             LittleEndian.getLong(bytes, at + Long.BYTES))
                                     + "')");

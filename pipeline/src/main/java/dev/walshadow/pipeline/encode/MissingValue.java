@@ -32,12 +32,11 @@ final class MissingValue {
     /** Appends the value to the column's buffer. */
     static void append(ColumnMapping column, String text, ColumnBuffer out) {
         try {
-            if (column.dimensions() == 0) {
+            if (!(out instanceof ArrayColumn array)) {
                 appendNullable(column, text, out);
                 return;
             }
-            ArrayColumn array = (ArrayColumn) out;
-            List<@Nullable String> elements = ArrayText.parse(text);
+            List<@Nullable String> elements = ArrayLiteral.parse(text);
             for (String element : elements) {
                 if (element == null) {
                     array.elements().appendDefault();
@@ -73,7 +72,8 @@ final class MissingValue {
     private static boolean appendScalar(ColumnMapping column, String text, ColumnBuffer out) {
         switch (column.conversion()) {
             case BYTES -> appendText(HexFormat.of().parseHex(text.substring(2)), out);
-            case CHARACTERS, NAME, TEXT -> appendText(text.getBytes(StandardCharsets.UTF_8), out);
+            case CHARACTERS, NAME, TEXT, ARRAY_TEXT ->
+                    appendText(text.getBytes(StandardCharsets.UTF_8), out);
             case DECIMAL -> {
                 return appendDecimal(column, text, (FixedColumn) out);
             }

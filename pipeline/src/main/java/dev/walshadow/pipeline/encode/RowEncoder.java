@@ -292,7 +292,10 @@ public final class RowEncoder {
         keys.append(tuple, meta.oldKey(), toast, out);
     }
 
-    /** Appends the key as a SQL literal, e.g. {@code (1, 'a')}, for {@code (keys) IN (...)}. */
+    /**
+     * Appends the key as a SQL literal, e.g. {@code (1, 'a')}, for {@code (keys) IN (...)}, which
+     * compares bits: it does not find a float key that is stored as -0.
+     */
     public void appendKeyLiteral(
             TupleView tuple, RowMeta meta, ToastValues toast, ByteBuilder out) {
         keyScratch.clear();

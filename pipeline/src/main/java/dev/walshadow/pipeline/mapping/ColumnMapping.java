@@ -10,7 +10,7 @@ import dev.walshadow.clickhouse.ClickHouseType;
  * @param name the column's name in ClickHouse
  * @param type the ClickHouse type, Nullable and Array included
  * @param conversion of the value, or of an array's elements
- * @param dimensions 0 for a scalar, else the nesting of the array
+ * @param dimensions 0 for a scalar, 1 for an array in the source
  * @param typeOid the source type that {@code conversion} was chosen for, domains resolved; of an
  *     array: its element's
  * @param typeModifier its atttypmod, -1 if none

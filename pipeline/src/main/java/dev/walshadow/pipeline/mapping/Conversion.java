@@ -31,5 +31,7 @@ public enum Conversion {
     /** type name: up to the first zero byte, converted to UTF-8. */
     NAME,
     /** What PostgreSQL's output function prints, in UTF-8. */
-    TEXT
+    TEXT,
+    /** A whole array as array_out prints it, in UTF-8. */
+    ARRAY_TEXT
 }

@@ -187,7 +187,7 @@ final class MappingDeriver {
                 attribute.number(),
                 attribute.name(),
                 ownName == null ? allowedName(attribute.name()) : ownName,
-                finished(target.type(), resolved.dimensions(), isKey),
+                finished(target, resolved.dimensions(), isKey),
                 target.conversion(),
                 resolved.dimensions(),
                 resolved.descriptor().oid(),
@@ -196,27 +196,33 @@ final class MappingDeriver {
 
     private TypeMapper.@Nullable Target target(
             ResolvedType resolved, @Nullable ClickHouseType wanted, boolean isKey) {
-        if (isKey) {
-            // an array in ORDER BY would need nullable elements, which ClickHouse refuses
-            return resolved.dimensions() > 0
-                    ? null
-                    : types.key(resolved.descriptor(), resolved.modifier());
+        boolean text = wanted != null && wanted.bare() == Scalar.STRING;
+        if (resolved.dimensions() > 1) {
+            return null;
         }
-        if (wanted != null && wanted.bare() == Scalar.STRING && resolved.dimensions() == 0) {
+        if (resolved.dimensions() == 1) {
+            // an array in ORDER BY would need nullable elements, which ClickHouse refuses
+            return isKey || text
+                    ? types.arrayText(resolved.descriptor())
+                    : types.scalar(resolved.descriptor(), resolved.modifier());
+        }
+        if (text) {
             return types.text(resolved.descriptor());
         }
-        return types.scalar(resolved.descriptor(), resolved.modifier());
+        return isKey
+                ? types.key(resolved.descriptor(), resolved.modifier())
+                : types.scalar(resolved.descriptor(), resolved.modifier());
     }
 
-    private static ClickHouseType finished(ClickHouseType scalar, int dimensions, boolean isKey) {
+    private static ClickHouseType finished(
+            TypeMapper.Target target, int dimensions, boolean isKey) {
         if (isKey) {
-            return scalar;
+            return target.type();
         }
-        ClickHouseType type = scalar.nullable();
-        for (int i = 0; i < dimensions; i++) {
-            type = new ClickHouseType.Array(type);
-        }
-        return type;
+        ClickHouseType type = target.type().nullable();
+        return dimensions == 0 || target.conversion() == Conversion.ARRAY_TEXT
+                ? type
+                : new ClickHouseType.Array(type);
     }
 
     private String allowedName(String name) {

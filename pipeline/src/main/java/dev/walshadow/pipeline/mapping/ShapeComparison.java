@@ -1,11 +1,13 @@
 package dev.walshadow.pipeline.mapping;
 
 import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.clickhouse.Ddl;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Whether a mapping's blocks can be inserted into an existing table and mean the same there. */
 final class ShapeComparison {
@@ -44,15 +46,14 @@ final class ShapeComparison {
         }
     }
 
-    private static void order(TableMapping mapping, TableShape existing, List<String> found) {
+    private static void order(TableMapping mapping, TableShape existing, List<String> differences) {
         String wanted =
                 String.join(
-                        ", ",
-                        mapping.keyNames().stream()
-                                .map(dev.walshadow.clickhouse.Ddl::identifierIfNeeded)
-                                .toList());
-        if (!existing.sortingKey().equals(wanted)) {
-            found.add(
+                        ", ", mapping.keyNames().stream().map(Ddl::identifierIfNeeded).toList());
+        String found = existing.sortingKey();
+        boolean enclosed = found.startsWith("(") && found.endsWith(")");
+        if (!wanted.equals(enclosed ? found.substring(1, found.length() - 1) : found)) {
+            differences.add(
                     String.format(
                             Locale.ROOT,
                             "%s: expected ORDER BY (%s), found (%s)",
@@ -66,7 +67,7 @@ final class ShapeComparison {
             TableMapping mapping,
             String name,
             ClickHouseType wanted,
-            TableShape.@org.jspecify.annotations.Nullable Column there,
+            TableShape.@Nullable Column there,
             List<String> found) {
         String problem = null;
         if (there == null) {

@@ -82,6 +82,11 @@ final class TypeMapper {
         };
     }
 
+    /** An array as PostgreSQL's own text, or null if no codec prints its elements. */
+    @Nullable Target arrayText(TypeDescriptor element) {
+        return text(element) == null ? null : new Target(Scalar.STRING, Conversion.ARRAY_TEXT);
+    }
+
     /**
      * The type of a key column: an injective one, never Nullable. Dates and timestamps are text
      * there, since Date32 and DateTime64 cannot hold all of them.

@@ -5,11 +5,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Reads a one-dimensional array as array_out prints it: <code>{a,"b \"c\"",NULL}</code>. */
-final class ArrayText {
+final class ArrayLiteral {
     private final String text;
     private int at = 1;
 
-    private ArrayText(String text) {
+    private ArrayLiteral(String text) {
         this.text = text;
     }
 
@@ -18,7 +18,7 @@ final class ArrayText {
         if (!text.startsWith("{") || !text.endsWith("}")) {
             throw new IllegalArgumentException("no one-dimensional array: " + text);
         }
-        return new ArrayText(text).elements();
+        return new ArrayLiteral(text).elements();
     }
 
     private List<@Nullable String> elements() {

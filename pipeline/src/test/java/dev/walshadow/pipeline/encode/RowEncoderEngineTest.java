@@ -1,0 +1,602 @@
+package dev.walshadow.pipeline.encode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.ClickHouseOptions;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.clickhouse.ServerFeatures;
+import dev.walshadow.embedded.EmbeddedClickHouse;
+import dev.walshadow.embedded.EmbeddedPostgres;
+import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
+import dev.walshadow.pipeline.mapping.Derivation;
+import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.postgres.heap.TupleView;
+import dev.walshadow.transaction.ToastValues;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the encoder does beside plain values: policies, TOAST, old shapes, keys, failures. */
+final class RowEncoderEngineTest {
+    @TempDir static Path folder;
+
+    private static EmbeddedPostgres postgres;
+    private static Connection connection;
+    private static EmbeddedClickHouse server;
+    private static ClickHouseClient client;
+
+    @BeforeAll
+    static void start() throws Exception {
+        postgres =
+                EmbeddedPostgres.at(folder.resolve("postgres"))
+                        .version(18)
+                        .setting("fsync", "off")
+                        .setting("autovacuum", "off")
+                        .setting("lc_monetary", "C")
+                        .start();
+        connection = SourceTable.connect(postgres, "postgres");
+        SourceTable.execute(connection, "create extension pageinspect", "set timezone to utc");
+        server = EmbeddedClickHouse.start(folder.resolve("clickhouse"));
+        client = new ClickHouseClient(ClickHouseOptions.at(server.url()));
+        client.execute(Ddl.createDatabase("public"));
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        client.close();
+        server.close();
+        connection.close();
+        postgres.close();
+    }
+
+    private static SourceTable table(String name, String... statements) throws Exception {
+        SourceTable.execute(connection, statements);
+        return new SourceTable(connection, name);
+    }
+
+    private static TableMapping mapping(RelationDescriptor shape) {
+        Derivation derivation = TableMapping.derive(shape, MappingRules.defaults());
+        assertThat(derivation).isInstanceOf(Derivation.Mapped.class);
+        return ((Derivation.Mapped) derivation).mapping();
+    }
+
+    private static RowEncoder encoder(RelationDescriptor shape) {
+        return RowEncoder.compile(shape, mapping(shape), SourceEncoding.UTF8);
+    }
+
+    private static void create(TableMapping mapping) {
+        client.execute(mapping.toDdl(), ServerFeatures.detect(client).ddlSettings());
+    }
+
+    private static void send(TableBlock block, String token) {
+        client.insert(
+                block.mapping().database(), block.mapping().table(), block.nativeBlock(), token);
+    }
+
+    /** Encodes all rows of the table and sends them. */
+    private static RowEncoder load(SourceTable table) throws Exception {
+        RowEncoder encoder = encoder(table.shape());
+        create(encoder.mapping());
+        TableBlock block = encoder.newBlock();
+        RowMeta meta = new RowMeta().transaction(1000, 0, 5);
+        table.tuples(
+                true, tuple -> encoder.appendRow(block, tuple, meta.record(64, 0), table.chunks()));
+        send(block, "load");
+        return encoder;
+    }
+
+    private static List<String> select(String sql) {
+        List<String> rows = new ArrayList<>();
+        for (@Nullable String[] row : client.query(sql)) {
+            rows.add(String.join("|", java.util.Arrays.stream(row).map(String::valueOf).toList()));
+        }
+        return rows;
+    }
+
+    @Test
+    void valuesThatClickHouseCannotHoldFollowTheirPolicyAndAreCounted() throws Exception {
+        SourceTable table =
+                table(
+                        "policies",
+                        "create table policies (id int primary key, d date, t timestamptz,"
+                                + " n numeric(9,2), a int[])",
+                        "insert into policies values (1, '1899-12-31', '1899-12-31"
+                                + " 23:59:59.999999+00', 'NaN', null)",
+                        "insert into policies values (2, '2300-01-01', '2300-01-01+00', 1, '{}')",
+                        "insert into policies values (3, '-infinity', 'infinity', 1,"
+                                + " '[0:1]={5,6}')",
+                        "insert into policies values (4, 'infinity', '4713-01-01 BC', 1,"
+                                + " '{7,null}')");
+        PolicyCounts counts = load(table).counts();
+        assertThat(select("SELECT id, d, t, n, a FROM public.policies ORDER BY id"))
+                .containsExactly(
+                        "1|1900-01-01|1900-01-01 00:00:00.000000|null|[]",
+                        "2|2299-12-31|2299-12-31 23:59:59.999999|1|[]",
+                        "3|1900-01-01|2299-12-31 23:59:59.999999|1|[5,6]",
+                        "4|2299-12-31|1900-01-01 00:00:00.000000|1|[7,NULL]");
+        assertThat(counts.count(Policy.CLAMPED)).isEqualTo(8);
+        assertThat(counts.count(Policy.NOT_A_NUMBER)).isEqualTo(1);
+        assertThat(counts.count(Policy.NULL_ARRAY)).isEqualTo(1);
+        assertThat(counts.count(Policy.LOWER_BOUND)).isEqualTo(1);
+        assertThat(counts.count(Policy.INVALID_TEXT)).isZero();
+    }
+
+    @Test
+    void metaColumnsTellCommitAndRecord() throws Exception {
+        SourceTable table =
+                table(
+                        "meta",
+                        "create table meta (id int primary key, _lsn text, _version text)",
+                        "insert into meta values (1, 'mine', 'mine too')");
+        RowEncoder encoder = encoder(table.shape());
+        create(encoder.mapping());
+        TableBlock block = encoder.newBlock();
+        TableBlock deleted = encoder.newBlock();
+        long micros = 86_400_000_000L + 5;
+        RowMeta meta = new RowMeta().transaction(0x16_B374_D848L, micros, -1);
+        table.tuples(
+                false,
+                tuple -> {
+                    encoder.appendRow(block, tuple, meta.record(0x1524B58, 0), table.chunks());
+                    encoder.appendTombstone(
+                            deleted, tuple, meta.record(0x1524B58, 0), table.chunks());
+                });
+        send(block, "meta");
+        send(deleted, "deleted");
+        assertThat(
+                        select(
+                                "SELECT id, _lsn, _version, toString(__version), _is_deleted,"
+                                        + " _commit_ts, _xid, _commit_lsn, __lsn FROM public.meta"
+                                        + " ORDER BY __version"))
+                .containsExactly(
+                        "1|null|null|"
+                                + version(0x16_B374_D848L, 0x1524B58)
+                                + "|1|2000-01-02 00:00:00.000005|4294967295|97500059720|22170456",
+                        "1|mine|mine too|"
+                                + version(0x16_B374_D848L, 0x1524B59)
+                                + "|0|2000-01-02 00:00:00.000005|4294967295|97500059720|22170456");
+        assertThat(select("SELECT id, _lsn FROM public.meta FINAL")).containsExactly("1|mine");
+    }
+
+    private static String version(long high, long low) {
+        return java.math.BigInteger.valueOf(high)
+                .shiftLeft(64)
+                .add(java.math.BigInteger.valueOf(low))
+                .toString();
+    }
+
+    @Test
+    void aBadValueLeavesTheBlockUnchangedAndNamesItsPlace() throws Exception {
+        SourceTable table =
+                table(
+                        "bad",
+                        "create table bad (id int primary key, s text, a text[], z text)",
+                        "insert into bad values (1, 'one', '{a}', 'z'), (2, 'two', '{{a},{b}}',"
+                                + " 'z'), (3, 'three', '{c}', 'z')");
+        RowEncoder encoder = encoder(table.shape());
+        TableBlock block = encoder.newBlock();
+        RowMeta meta = new RowMeta().transaction(0x2_0000_0010L, 0, 42);
+        List<String> failures = new ArrayList<>();
+        table.tuples(
+                true,
+                tuple -> {
+                    long before = block.bytes();
+                    int rows = block.rows();
+                    try {
+                        encoder.appendRow(
+                                block, tuple, meta.record(0x1_0000_0020L, 0), table.chunks());
+                    } catch (QuarantineException e) {
+                        failures.add(String.valueOf(e.getMessage()));
+                        assertThat(block.bytes()).isEqualTo(before);
+                        assertThat(block.rows()).isEqualTo(rows);
+                    }
+                });
+        assertThat(failures).hasSize(1);
+        assertThat(failures.getFirst())
+                .startsWith("WS-1751 public.bad, column a, row at 1/20")
+                .contains("xid 42", "2/10", "one dimension, found 2", "String");
+        create(encoder.mapping());
+        send(block, "bad");
+        assertThat(select("SELECT id, s, a, z FROM public.bad ORDER BY id"))
+                .containsExactly("1|one|['a']|z", "3|three|['c']|z");
+    }
+
+    @Test
+    void toastedValuesComeFromChunksOrFromTheOldRow() throws Exception {
+        SourceTable table =
+                table(
+                        "toasted",
+                        "create table toasted (id int primary key, n int, big text, packed text,"
+                                + " arr text[], num numeric)",
+                        "alter table toasted alter big set storage external, alter arr set storage"
+                                + " external",
+                        "insert into toasted select i, i, repeat('x' || i, 3000), (select"
+                            + " string_agg(md5(g::text || i), '') from generate_series(1, 400) g),"
+                            + " array_fill('element'::text, array[500]), ('1' || repeat('7',"
+                            + " 20000))::numeric from generate_series(1, 3) i");
+        RowEncoder encoder = load(table);
+        List<String> expected =
+                List.of(
+                        SourceTable.text(
+                                connection,
+                                "select string_agg(concat_ws('|', id, md5(big), md5(packed),"
+                                        + " array_length(arr, 1), md5(num::text)), ',' order by id)"
+                                        + " from toasted"));
+        String sums =
+                "SELECT arrayStringConcat(groupArray(concat(toString(id), '|',"
+                        + " lower(hex(MD5(big))), '|', lower(hex(MD5(packed))), '|',"
+                        + " toString(length(arr)), '|', lower(hex(MD5(num))))), ',') FROM (SELECT *"
+                        + " FROM public.toasted FINAL ORDER BY id)";
+        assertThat(select(sums)).isEqualTo(expected);
+        TableBlock block = encoder.newBlock();
+        RowMeta meta = new RowMeta().transaction(2000, 0, 6);
+        table.tuples(
+                true,
+                tuple -> {
+                    int answer =
+                            encoder.appendRow(
+                                    block, tuple, meta.record(72, 0), SourceTable.noChunks());
+                    assertThat(answer).isEqualTo(RowEncoder.NEEDS_OLD_VALUE);
+                    assertThat(block.rows()).isEqualTo(block.nativeBlock().column(0).rows());
+                    assertThat(encoder.missingCount()).isEqualTo(3);
+                    assertThat(encoder.missingColumn(0)).isEqualTo(2);
+                    answer =
+                            encoder.appendRowWithOld(
+                                    block,
+                                    tuple,
+                                    meta.record(72, 0),
+                                    SourceTable.noChunks(),
+                                    fromClickHouse(encoder, tuple, meta));
+                    assertThat(answer).isEqualTo(RowEncoder.OK);
+                });
+        client.execute("TRUNCATE TABLE public.toasted");
+        send(block, "old");
+        assertThat(select(sums)).isEqualTo(expected);
+    }
+
+    private static OldValues fromClickHouse(RowEncoder encoder, TupleView tuple, RowMeta meta) {
+        ByteBuilder key = new ByteBuilder(64);
+        encoder.appendKeyLiteral(tuple, meta, SourceTable.noChunks(), key);
+        return (column, out) -> {
+            String name = encoder.mapping().columns().get(column).name();
+            client.readRowBinary(
+                    "SELECT "
+                            + Ddl.identifier(name)
+                            + " FROM public.toasted FINAL WHERE (id) IN ("
+                            + key
+                            + ")",
+                    in -> out.putBytes(in.readAllBytes()));
+            return out.length() > 0;
+        };
+    }
+
+    @Test
+    void aToastedKeyComesFromTheOldKey() throws Exception {
+        SourceTable table =
+                table(
+                        "toasted_key",
+                        "create table toasted_key (k text primary key, v text)",
+                        "alter table toasted_key alter k set storage external,"
+                                + " alter v set storage plain",
+                        "insert into toasted_key values (repeat('key', 700), repeat('v', 1500))");
+        RowEncoder encoder = encoder(table.shape());
+        TableBlock block = encoder.newBlock();
+        RowMeta meta = new RowMeta().transaction(1, 0, 1);
+        SourceTable keys =
+                table(
+                        "flat_key",
+                        "create table flat_key (k text primary key, v text)",
+                        "alter table flat_key alter k set storage plain",
+                        "insert into flat_key values (repeat('key', 700), null)");
+        List<byte[]> oldKey = new ArrayList<>();
+        keys.tuples(
+                false,
+                tuple ->
+                        oldKey.add(
+                                java.util.Arrays.copyOfRange(
+                                        tuple.buffer(), tuple.headerOffset(), tuple.end())));
+        TupleView old = new TupleView();
+        old.wrapPage(oldKey.getFirst(), 0, oldKey.getFirst().length);
+        table.tuples(
+                false,
+                tuple -> {
+                    assertThat(tuple.hasExternal()).isTrue();
+                    assertThatThrownBy(() ->
+                                    encoder.appendRow(
+                                            block,
+                                            tuple,
+                                            meta.record(8, 0),
+                                            SourceTable.noChunks()))
+                            .isInstanceOf(QuarantineException.class)
+                            .hasMessageContaining("key column k");
+                    assertThat(
+                                    encoder.appendRow(
+                                            block,
+                                            tuple,
+                                            meta.record(8, 0).oldKey(old),
+                                            SourceTable.noChunks()))
+                            .isEqualTo(RowEncoder.OK);
+                    assertThat(encoder.sameKey(tuple, old, SourceTable.noChunks())).isTrue();
+                    assertThat(encoder.sameKey(tuple, old, table.chunks())).isTrue();
+                });
+        create(encoder.mapping());
+        send(block, "key");
+        assertThat(select("SELECT k = repeat('key', 700) FROM public.toasted_key"))
+                .containsExactly("1");
+    }
+
+    @Test
+    void rowsOlderThanAColumnGetItsDefault() throws Exception {
+        List<String> columns =
+                List.of(
+                        "b bool default true",
+                        "i int2 default -7",
+                        "i8 int8 default 9223372036854775807",
+                        "o oid default 4294967295",
+                        "f float8 default 'NaN'",
+                        "f4 float4 default -0.5",
+                        "n numeric(20,3) default -1234567.891",
+                        "nn numeric default 1.50",
+                        "nan numeric(5,2) default 'NaN'",
+                        "m money default -1234.5",
+                        "s text default E'it''s \\\\ \"ü\"'",
+                        "c char(5) default 'ab'",
+                        "by bytea default '\\x00ff'",
+                        "u uuid default '00112233-4455-6677-8899-aabbccddeeff'",
+                        "d date default '2024-02-29'",
+                        "dbc date default '0044-03-15 BC'",
+                        "t time default '24:00'",
+                        "ts timestamp(3) default '1969-12-31 23:59:59.999'",
+                        "tz timestamptz default '2024-02-29 12:00:00.5+05:30'",
+                        "inf timestamptz default 'infinity'",
+                        "iv interval default '1 day'",
+                        "j jsonb default '{\"a\": 1}'",
+                        "ta text[] default '{a,\"b,c\",NULL,\"\\\"\"}'",
+                        "ia int[] default '{1,NULL,3}'",
+                        "ea int[] default '{}'",
+                        "none text");
+        List<String> statements = new ArrayList<>();
+        statements.add("create table missing (id int primary key, gone text, x int)");
+        statements.add("insert into missing values (1, 'gone', 1)");
+        statements.add("alter table missing drop gone");
+        for (String column : columns) {
+            statements.add("alter table missing add " + column);
+        }
+        statements.add("insert into missing (id, x) values (2, 1)");
+        SourceTable table = table("missing", statements.toArray(String[]::new));
+        assertThat(
+                        table.shape().attributes().stream()
+                                .filter(a -> a.missingValue() != null)
+                                .map(AttributeDescriptor::name))
+                .hasSize(columns.size() - 1);
+        load(table);
+        List<String> names = columns.stream().map(c -> c.substring(0, c.indexOf(' '))).toList();
+        for (String name : names) {
+            List<String> values =
+                    select("SELECT toString(tuple(" + name + ")) FROM public.missing ORDER BY id");
+            assertThat(values.get(0)).as(name).isEqualTo(values.get(1));
+        }
+        assertThat(select("SELECT x, none, s, ta FROM public.missing WHERE id = 1"))
+                .containsExactly("1|null|it's \\ \"ü\"|['a','b,c',NULL,'\"']");
+    }
+
+    @Test
+    void virtualColumnsAreLeftOutAndStoredOnesArePlain() throws Exception {
+        SourceTable table =
+                table(
+                        "generated",
+                        "create table generated (id int primary key, v int generated always as (id"
+                            + " * 2) virtual, s int generated always as (id * 3) stored, t text)",
+                        "insert into generated values (1, default, default, 'x')");
+        Derivation.Mapped mapped =
+                (Derivation.Mapped) TableMapping.derive(table.shape(), MappingRules.defaults());
+        assertThat(mapped.notes())
+                .containsExactly(
+                        "public.generated: column v is a virtual generated column: PostgreSQL does"
+                                + " not store it, so it is not replicated");
+        load(table);
+        assertThat(select("SELECT * FROM public.generated")).hasSize(1);
+        assertThat(select("SELECT id, s, t FROM public.generated")).containsExactly("1|3|x");
+    }
+
+    @Test
+    void keysAreEqualAsClickHouseSeesThem() throws Exception {
+        SourceTable table =
+                table(
+                        "keys",
+                        "create table keys (f float8, n numeric, d numeric(9,2), s text, u uuid,"
+                                + " ts timestamptz, b bool, m money, t time, a int[],"
+                                + " primary key (s, f, n, d, u, ts, b, m, t, a))");
+        String rest =
+                ", 1, 'a', '00112233-4455-6677-8899-aabbccddeeff', '2024-01-01', true, 1.5, '1:00',"
+                        + " '{1}')";
+        // equal ones side by side, which only a table without its key can hold
+        SourceTable.execute(
+                connection,
+                "alter table keys drop constraint keys_pkey",
+                "insert into keys values (0, 1.0" + rest,
+                "insert into keys values ('-0', 1.0" + rest,
+                "insert into keys values (0, 1.00" + rest,
+                "insert into keys values (0, 1.0, 1, E'a''\\\\\\n',"
+                        + " '00112233-4455-6677-8899-aabbccddeeff', 'infinity', false, -1, '24:00',"
+                        + " '{}')");
+        RowEncoder encoder = encoder(table.shape());
+        assertThat(encoder.mapping().keyNames())
+                .containsExactly("s", "f", "n", "d", "u", "ts", "b", "m", "t", "a");
+        create(encoder.mapping());
+        TableBlock block = encoder.newBlock();
+        RowMeta meta = new RowMeta().transaction(1, 0, 1);
+        List<byte[]> tuples = new ArrayList<>();
+        List<byte[]> keys = new ArrayList<>();
+        List<String> literals = new ArrayList<>();
+        table.tuples(
+                false,
+                tuple -> {
+                    tuples.add(
+                            java.util.Arrays.copyOfRange(
+                                    tuple.buffer(), tuple.headerOffset(), tuple.end()));
+                    ByteBuilder key = new ByteBuilder(64);
+                    encoder.appendKey(tuple, meta.record(8, 0), SourceTable.noChunks(), key);
+                    keys.add(key.toByteArray());
+                    key.clear();
+                    encoder.appendKeyLiteral(tuple, meta, SourceTable.noChunks(), key);
+                    literals.add(key.toString());
+                    if (tuples.size() != 2) {
+                        // a -0 would be kept as it is, and IN does not find it by 0
+                        encoder.appendRow(block, tuple, meta, SourceTable.noChunks());
+                    }
+                });
+        send(block, "keys");
+        assertThat(same(encoder, tuples.get(0), tuples.get(1))).isTrue();
+        assertThat(same(encoder, tuples.get(0), tuples.get(2))).isFalse();
+        assertThat(same(encoder, tuples.get(0), tuples.get(3))).isFalse();
+        assertThat(keys.get(0)).isEqualTo(keys.get(1)).isNotEqualTo(keys.get(2));
+        String names = String.join(", ", encoder.mapping().keyNames());
+        for (int i = 0; i < tuples.size(); i++) {
+            byte[][] found = new byte[1][];
+            client.readRowBinary(
+                    "SELECT "
+                            + names
+                            + " FROM public.keys FINAL WHERE ("
+                            + names
+                            + ") IN ("
+                            + literals.get(i)
+                            + ")",
+                    in -> found[0] = in.readAllBytes());
+            assertThat(found[0]).as(literals.get(i)).isEqualTo(keys.get(i));
+        }
+    }
+
+    private static boolean same(RowEncoder encoder, byte[] one, byte[] other) {
+        TupleView a = new TupleView();
+        TupleView b = new TupleView();
+        a.wrapPage(one, 0, one.length);
+        b.wrapPage(other, 0, other.length);
+        return encoder.sameKey(a, b, SourceTable.noChunks());
+    }
+
+    @Test
+    void aNaNKeyIsRefused() throws Exception {
+        SourceTable table =
+                table(
+                        "nan_key",
+                        "create table nan_key (n numeric(9,2) primary key)",
+                        "insert into nan_key values ('NaN')");
+        RowEncoder encoder = encoder(table.shape());
+        TableBlock block = encoder.newBlock();
+        ToastValues none = SourceTable.noChunks();
+        table.tuples(
+                false,
+                tuple ->
+                        assertThatThrownBy(
+                                        () -> encoder.appendRow(block, tuple, new RowMeta(), none))
+                                .isInstanceOf(QuarantineException.class)
+                                .hasMessageContaining("public.nan_key")
+                                .hasMessageContaining("key column n"));
+        assertThat(block.rows()).isZero();
+    }
+
+    @Test
+    void aMappingOfAnotherShapeIsRefused() throws Exception {
+        SourceTable table =
+                table(
+                        "shape_before",
+                        "create table shape_before (id int primary key, v int, w int)");
+        TableMapping mapping = mapping(table.shape());
+        SourceTable altered =
+                table("shape_before", "alter table shape_before alter v type int8, drop w");
+        assertThatThrownBy(() -> RowEncoder.compile(altered.shape(), mapping, SourceEncoding.UTF8))
+                .isInstanceOf(QuarantineException.class)
+                .hasMessageContaining("WS-1752 public.shape_before")
+                .hasMessageContaining("column v");
+    }
+
+    @Test
+    void otherEncodingsBecomeUtf8() throws Exception {
+        for (String encoding : List.of("LATIN1", "EUC_JP", "WIN1252", "SQL_ASCII")) {
+            String database = "db_" + encoding.toLowerCase(java.util.Locale.ROOT);
+            SourceTable.execute(
+                    connection,
+                    "create database %s encoding '%s' locale 'C' template template0"
+                            .formatted(database, encoding));
+            try (Connection other = SourceTable.connect(postgres, database)) {
+                String text = encoding.equals("EUC_JP") ? "日本語" : "Größe";
+                SourceTable.execute(
+                        other,
+                        "create extension pageinspect",
+                        "create table texts (id int primary key, s text, j json, c char(12), n"
+                                + " name, a text[])",
+                        "insert into texts values (1, '%1$s', '{\"k\":\"%1$s\"}', '%1$s', '%1$s', array['%1$s', null])"
+                                .formatted(text));
+                SourceTable table = new SourceTable(other, "texts");
+                TableMapping mapping = mapping(table.shape());
+                RowEncoder encoder =
+                        RowEncoder.compile(table.shape(), mapping, SourceEncoding.named(encoding));
+                TableBlock block = encoder.newBlock();
+                table.tuples(
+                        true,
+                        tuple ->
+                                encoder.appendRow(
+                                        block, tuple, new RowMeta(), SourceTable.noChunks()));
+                client.execute("DROP TABLE IF EXISTS public.texts SYNC");
+                create(mapping);
+                send(block, encoding);
+                String padded = text + " ".repeat(12 - text.length());
+                if (encoding.equals("SQL_ASCII")) {
+                    padded = text + " ".repeat(12 - text.getBytes(StandardCharsets.UTF_8).length);
+                }
+                assertThat(select("SELECT s, j, c, n, a FROM public.texts"))
+                        .as(encoding)
+                        .containsExactly(
+                                "%1$s|{\"k\":\"%1$s\"}|%2$s|%1$s|['%1$s',NULL]"
+                                        .formatted(text, padded));
+                assertThat(encoder.counts().count(Policy.INVALID_TEXT)).isZero();
+            }
+        }
+    }
+
+    @Test
+    void invalidBytesAreCounted() throws Exception {
+        SourceTable.execute(
+                connection,
+                "create database bytes encoding 'SQL_ASCII' locale 'C' template template0");
+        try (Connection other = SourceTable.connect(postgres, "bytes")) {
+            SourceTable.execute(
+                    other,
+                    "create extension pageinspect",
+                    "create table raw (id int primary key, s text)",
+                    "insert into raw values (1, E'a\\xffb')");
+            SourceTable table = new SourceTable(other, "raw");
+            RowEncoder encoder =
+                    RowEncoder.compile(
+                            table.shape(),
+                            mapping(table.shape()),
+                            SourceEncoding.named("SQL_ASCII"));
+            TableBlock block = encoder.newBlock();
+            table.tuples(
+                    false,
+                    tuple ->
+                            encoder.appendRow(block, tuple, new RowMeta(), SourceTable.noChunks()));
+            create(encoder.mapping());
+            send(block, "raw");
+            assertThat(select("SELECT hex(s) FROM public.raw")).containsExactly("61FF62");
+            assertThat(encoder.counts().count(Policy.INVALID_TEXT)).isEqualTo(1);
+        }
+        assertThat(Objects.requireNonNull(SourceEncoding.UTF8.name())).isEqualTo("UTF8");
+    }
+}
