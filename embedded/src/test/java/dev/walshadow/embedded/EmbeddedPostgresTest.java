@@ -12,6 +12,7 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,6 +64,37 @@ final class EmbeddedPostgresTest {
             assertThat(ask(server, "select 1")).isEqualTo("1");
         }
         assertThat(server.socketDirectory()).doesNotExist();
+    }
+
+    @Test
+    void endsWithAKilledJvmAndStartsAgain() throws Exception {
+        Process jvm =
+                new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                ServerOfAnotherJvm.class.getName(),
+                                folder.toString())
+                        .redirectError(ProcessBuilder.Redirect.INHERIT)
+                        .start();
+        String pid = jvm.inputReader().readLine();
+        ProcessHandle postmaster = ProcessHandle.of(Long.parseLong(pid)).orElseThrow();
+        jvm.destroyForcibly().waitFor();
+        postmaster.onExit().get(60, TimeUnit.SECONDS);
+        try (EmbeddedPostgres server = EmbeddedPostgres.at(folder).version(17).start()) {
+            assertThat(ask(server, "select id from t")).isEqualTo("1");
+        }
+    }
+
+    /** What a killed owner was. */
+    static final class ServerOfAnotherJvm {
+        public static void main(String[] arguments) throws Exception {
+            EmbeddedPostgres server =
+                    EmbeddedPostgres.at(Path.of(arguments[0])).version(17).start();
+            run(server, "create table t as select 1 as id");
+            System.out.println(server.pid());
+            Thread.sleep(Long.MAX_VALUE);
+        }
     }
 
     @Test
