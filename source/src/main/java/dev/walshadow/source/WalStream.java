@@ -51,6 +51,9 @@ public final class WalStream {
     /** Where the next record, or the page header before it, starts. */
     private long cursor;
 
+    /** End of the last complete record; before {@link #cursor} only after a segment switch. */
+    private long recordEnd;
+
     /** Everything before it has been published. */
     private long published;
 
@@ -90,6 +93,7 @@ public final class WalStream {
         this.window = new SegmentWindow(pages, from.segmentStart());
         this.received = from.segmentStart();
         this.published = received;
+        this.recordEnd = received;
         this.cursor = from.firstRecord();
         this.previous = from.previousRecord();
         this.tail = from.tail();
@@ -357,6 +361,7 @@ public final class WalStream {
         counters.count(decision, length);
         previous = lsn;
         cursor = next;
+        recordEnd = end;
         run.add(decision, filter.boundary());
     }
 
@@ -400,7 +405,10 @@ public final class WalStream {
 
     /** Up to the last complete record; where only filler follows, up to the last whole page. */
     private void publish() {
-        long limit = cursor <= received ? cursor : received & -(long) XLogLayout.PAGE_SIZE;
+        long limit =
+                cursor <= received
+                        ? cursor
+                        : Math.max(recordEnd, received - XLogLayout.offsetInPage(received));
         while (published < limit) {
             long segmentEnd = pages.segmentStart(published) + pages.segmentSize();
             int count = (int) (Math.min(limit, segmentEnd) - published);
