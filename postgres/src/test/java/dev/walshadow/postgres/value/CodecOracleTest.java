@@ -51,7 +51,7 @@ final class CodecOracleTest {
         }
     }
 
-    private static void check(
+    static void check(
             Connection connection, TypeSamples samples, Random random, List<String> differences)
             throws Exception {
         execute(connection, "drop table if exists t");
@@ -108,7 +108,7 @@ final class CodecOracleTest {
         return Objects.requireNonNull(codec, "codec");
     }
 
-    private static void execute(Connection connection, String sql) throws Exception {
+    static void execute(Connection connection, String sql) throws Exception {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
         }

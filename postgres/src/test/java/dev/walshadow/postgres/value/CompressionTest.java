@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.QuarantineException;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.Random;
 import net.jpountz.lz4.LZ4Factory;
 import org.junit.jupiter.api.Test;
@@ -89,5 +90,22 @@ final class CompressionTest {
         assertThatThrownBy(
                         () -> Lz4.decompress(compressed, 0, compressed.length, raw.length + 1, out))
                 .isInstanceOf(QuarantineException.class);
+    }
+
+    /**
+     * From a page of PostgreSQL 15.14 built with lz4: {@code create table g (v text); alter table g
+     * alter v set compression lz4; insert into g values (repeat('walshadow ', 300))}.
+     */
+    @Test
+    void expandsAnInlineLz4DatumOfARealPage() {
+        byte[] datum =
+                HexFormat.of()
+                        .parseHex(
+                                "9e000000b80b0040af77616c736861646f77200a00"
+                                        + "ffffffffffffffffffffffa15061646f7720");
+        ByteBuilder out = new ByteBuilder(16);
+        assertThat(Varlena.totalLength(datum, 0, datum.length)).isEqualTo(datum.length);
+        Detoaster.appendInline(datum, 0, datum.length, out);
+        assertThat(out.toString()).isEqualTo("walshadow ".repeat(300));
     }
 }
