@@ -125,7 +125,7 @@ final class ConnectionOpener {
                     new Wire(host, peer, secured.socket(), plain.tcp(), reader, writer, parameters);
             logIn(wire);
             if (plain.tcp() != null) {
-                plain.tcp().setSoTimeout(0);
+                plain.tcp().becomePatient();
             }
             return wire;
         } catch (WalshadowException e) {

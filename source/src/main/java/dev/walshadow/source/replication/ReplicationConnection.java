@@ -483,12 +483,10 @@ public final class ReplicationConnection implements AutoCloseable {
             return;
         }
         closed = true;
-        if (!streaming) {
-            try {
-                wire.writer().terminate();
-            } catch (WalshadowException e) {
-                LOG.debug("{}: {}", wire.peer(), e.getMessage());
-            }
+        try {
+            wire.writer().terminate();
+        } catch (WalshadowException e) {
+            LOG.debug("{}: {}", wire.peer(), e.getMessage());
         }
         wire.closeSocket();
     }

@@ -31,9 +31,14 @@ record Wire(
         }
     }
 
+    /** Never waits: under TLS the TCP socket is closed itself, without a closing handshake. */
     void closeSocket() {
         try {
-            socket.close();
+            if (tcp != null) {
+                tcp.close();
+            } else {
+                socket.close();
+            }
         } catch (IOException _) {
             // Nothing more can be done with this connection; its owner has moved on.
         }

@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.Code;
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.WalshadowException;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.embedded.UnprivilegedUser;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.source.WalChunk;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -231,5 +234,55 @@ final class AuthenticationTest {
                 settings("client", "127.0.0.1", "sslmode=disable"),
                 ReplicationCodes.NOT_ADMITTED,
                 "pg_hba.conf");
+    }
+
+    @Test
+    void streamsWalOverTlsWithIdleTicksInBetween() throws Exception {
+        ConnectionSettings settings = settings("postgres", "127.0.0.1", "sslmode=require");
+        SystemIdentity identity;
+        try (ReplicationConnection connection = ReplicationConnection.connect(settings)) {
+            connection.createPhysicalSlot("tls");
+            identity = connection.identifySystem();
+        }
+        LiveWalSource.Listener listener =
+                new LiveWalSource.Listener() {
+                    @Override
+                    public void connected(HostAddress host, long position) {}
+
+                    @Override
+                    public void lost(WalshadowException reason) {
+                        throw reason;
+                    }
+                };
+        Sql.run(server, "create table w(t text)");
+        try (LiveWalSource source =
+                new LiveWalSource(
+                        new LiveWalSource.Options(
+                                settings, "tls", false, identity.systemIdentifier()),
+                        new StandbyStatus(),
+                        listener)) {
+            source.start(1, identity.flushLsn());
+            WalChunk chunk = new WalChunk();
+            long position = identity.flushLsn();
+            for (int round = 0; round < 3; round++) {
+                Sql.run(
+                        server,
+                        "insert into w select repeat('x', 500) from generate_series(1, 9999)");
+                long to = Lsn.parse(Sql.ask(server, "select pg_current_wal_flush_lsn()"));
+                int idle = 0;
+                while (position < to || idle < 2) {
+                    assertThat(source.next(chunk)).isTrue();
+                    assertThat(chunk.startLsn()).isEqualTo(position);
+                    position = chunk.endLsn();
+                    idle = chunk.length() == 0 ? idle + 1 : 0;
+                }
+            }
+            assertThat(
+                            Sql.ask(
+                                    server,
+                                    "select ssl from pg_stat_ssl join pg_stat_replication using"
+                                            + " (pid)"))
+                    .isEqualTo("t");
+        }
     }
 }

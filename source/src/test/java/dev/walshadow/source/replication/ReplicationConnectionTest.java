@@ -328,6 +328,32 @@ final class ReplicationConnectionTest {
     }
 
     @Test
+    void streamingMakesNoGarbage() throws Exception {
+        com.sun.management.ThreadMXBean threads =
+                (com.sun.management.ThreadMXBean)
+                        java.lang.management.ManagementFactory.getThreadMXBean();
+        try (ReplicationConnection connection = ReplicationConnection.connect(settings(server))) {
+            long from = connection.identifySystem().flushLsn();
+            Sql.run(
+                    server,
+                    "insert into t select i, repeat('x', 900) from generate_series(1, 30000) i");
+            long to = connection.identifySystem().flushLsn();
+            connection.startPhysical(null, from, 1);
+            WalChunk chunk = new WalChunk();
+            long position = from;
+            long before = threads.getCurrentThreadAllocatedBytes();
+            while (position < to) {
+                if (connection.readCopy(chunk, 100) == ReplicationConnection.CopyEvent.WAL) {
+                    position = chunk.endLsn();
+                }
+            }
+            long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+            assertThat(to - from).isGreaterThan(20L << 20);
+            assertThat(allocated).isLessThan(100_000);
+        }
+    }
+
+    @Test
     void unreachableHostsAreNamedAndTheNextOneServes() {
         int dead = FreePort.next();
         assertThatThrownBy(() ->
