@@ -1,0 +1,174 @@
+package dev.walshadow.pipeline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.embedded.EmbeddedClickHouse;
+import dev.walshadow.pipeline.ItemsTable.Big;
+import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.mapping.MappingRules;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Attach checks and the ledger, against the real engine. */
+final class TargetTablesTest {
+    @TempDir static Path directory;
+
+    private static EmbeddedClickHouse server;
+
+    @BeforeAll
+    static void start() {
+        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
+        return new PipelineHarness(directory, server.url(), name, tables);
+    }
+
+    @Test
+    void aNonEmptyTargetIsRefusedAndNothingIsChanged() throws Exception {
+        ItemsTable items = new ItemsTable("filled", "items", 16500, 16503);
+        ItemsTable other = new ItemsTable("filled", "other", 16600, 16603);
+        try (PipelineHarness h = harness("filled", items, other)) {
+            h.client.execute("CREATE DATABASE filled");
+            h.client.execute("CREATE TABLE filled.other (a Int32) ENGINE = MergeTree ORDER BY a");
+            h.tables.attach(h.shapes.subList(0, 1), PipelineHarness.B);
+            h.client.execute("INSERT INTO filled.items (id, n) VALUES (1, 2)");
+            h.client.execute("DROP DATABASE " + h.metadata + " SYNC");
+            TargetTables again = h.open();
+            assertThat(again.isAttached()).isFalse();
+            assertThat(again.problems(h.shapes))
+                    .hasSize(2)
+                    .anyMatch(p -> p.contains("filled.items") && p.contains("TRUNCATE TABLE"))
+                    .anyMatch(p -> p.contains("filled.other") && p.contains("Drop or rename"));
+            assertThatThrownBy(() -> again.attach(h.shapes, PipelineHarness.B))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("nothing was changed");
+            assertThat(
+                            h.client.queryValue(
+                                    "SELECT count() FROM system.databases WHERE name = '"
+                                            + h.metadata
+                                            + "'"))
+                    .isEqualTo("0");
+        }
+    }
+
+    @Test
+    void anotherSourcesMetadataIsRefused() throws Exception {
+        ItemsTable items = new ItemsTable("foreign", "items", 16500, 16503);
+        try (PipelineHarness h = harness("foreign", items)) {
+            h.tables.attach(h.shapes, PipelineHarness.B);
+            TargetTables.Options options =
+                    new TargetTables.Options(
+                            h.metadata,
+                            PipelineHarness.SYSTEM + 1,
+                            "other",
+                            MappingRules.defaults().withNames("", h.metadata, Map.of()),
+                            SourceEncoding.UTF8);
+            assertThatThrownBy(() -> TargetTables.open(h.client, options))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("WS-1706")
+                    .hasMessageContaining("drop the database");
+        }
+    }
+
+    @Test
+    void anUnfinishedLoadIsMadeAnewAndAFinishedOneStays() throws Exception {
+        ItemsTable done = new ItemsTable("unfinished", "done", 16500, 16503);
+        ItemsTable open = new ItemsTable("unfinished", "open", 16600, 16603);
+        try (PipelineHarness h = harness("unfinished", done, open).attached()) {
+            for (ItemsTable table : List.of(done, open)) {
+                h.pipeline.awaitBaseline(
+                        h.pipeline.submitBaseline(
+                                TestTransaction.baseline(PipelineHarness.B)
+                                        .insert(table, 1, "a", Big.inline("b"), 1)));
+            }
+            h.pipeline.baselineComplete(ItemsTable.DATABASE, done.oid());
+            h.pipeline.close();
+
+            h.tables = h.open();
+            assertThat(h.tables.isAttached()).isTrue();
+            assertThat(h.tables.isComplete()).isFalse();
+            h.tables.attach(h.shapes, PipelineHarness.B + 0x1000);
+            assertThat(h.rows(done)).hasSize(1);
+            assertThat(h.rows(open)).isEmpty();
+            assertThat(h.tables.wantsBaseline(ItemsTable.DATABASE, done.oid())).isFalse();
+            assertThat(h.tables.wantsBaseline(ItemsTable.DATABASE, open.oid())).isTrue();
+            h.start(0);
+            h.live();
+            assertThat(h.open().isComplete()).isTrue();
+        }
+    }
+
+    @Test
+    void tablesThatCannotBeReplicatedAreHeldBackWithTheReason() throws Exception {
+        ItemsTable items = new ItemsTable("held", "items", 16500, 16503);
+        ItemsTable keyless = new ItemsTable("held", "keyless", 16600, 16603);
+        try (PipelineHarness h = harness("held", items)) {
+            RelationDescriptor shape = keyless.shape();
+            h.shapes.add(
+                    new RelationDescriptor(
+                            shape.oid(),
+                            shape.databaseOid(),
+                            shape.name(),
+                            'r',
+                            'p',
+                            shape.locator(),
+                            shape.toastRelationOid(),
+                            0,
+                            'd',
+                            "heap",
+                            false,
+                            shape.attributes(),
+                            List.of(),
+                            List.of(),
+                            shape.types()));
+            h.descriptors.append(2, h.shapes, List.of(), ItemsTable.DATABASE);
+            h.started();
+            assertThat(h.status(keyless).state()).isEqualTo(TableState.HELD);
+            assertThat(h.status(keyless).reason()).contains("key");
+            h.pipeline.commit(
+                    new TestTransaction(1, 0x200_0000)
+                            .insert(keyless, 1, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.status(keyless).discardedRows()).isEqualTo(1);
+            h.restart();
+            assertThat(h.status(keyless).state()).isEqualTo(TableState.HELD);
+            assertThat(h.status(items).state()).isEqualTo(TableState.LIVE);
+        }
+    }
+
+    @Test
+    void theWatermarkIsWrittenToClickHouse() throws Exception {
+        ItemsTable items = new ItemsTable("marked", "items", 16500, 16503);
+        try (PipelineHarness h = harness("marked", items).started()) {
+            h.pipeline.commit(
+                    new TestTransaction(1, 0x200_0000)
+                            .insert(items, 1, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1_000_000));
+            h.pipeline.flush();
+            String sql =
+                    "SELECT concat(durable, ' ', toString(commit_ts)) FROM "
+                            + h.metadata
+                            + ".watermark FINAL";
+            long deadline = System.nanoTime() + 10_000_000_000L;
+            while (!"0/2000100 2000-01-01 00:00:01.000000".equals(h.client.queryValue(sql))) {
+                assertThat(System.nanoTime()).isLessThan(deadline);
+                Thread.onSpinWait();
+            }
+        }
+    }
+}
