@@ -91,7 +91,7 @@ final class TableWriter implements HeapChanges.Handler {
             discard(HeapChanges.count(record));
             return;
         }
-        if (!from.baseline) {
+        if (!from.baseline && table.lastCommitLsn != meta.commitPosition()) {
             table.lastCommitLsn = meta.commitPosition();
             table.lastCommitMicros = meta.commitMicros();
         }
