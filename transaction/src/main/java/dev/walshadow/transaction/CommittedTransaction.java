@@ -119,10 +119,13 @@ final class CommittedTransaction implements CommittedChanges {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            for (Arena arena : arenas) {
-                arena.free();
+            try {
+                for (Arena arena : arenas) {
+                    arena.free();
+                }
+            } finally {
+                pool.returnHandedOver(bytesInMemory);
             }
-            pool.returnHandedOver(bytesInMemory);
         }
     }
 }

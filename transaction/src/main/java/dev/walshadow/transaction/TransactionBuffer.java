@@ -10,7 +10,6 @@ import dev.walshadow.postgres.wal.ParameterChangeRecord;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.RunningXactsRecord;
 import dev.walshadow.postgres.wal.TransactionRecord;
-import dev.walshadow.postgres.wal.TransactionRecordLayout;
 import dev.walshadow.postgres.wal.WalRecord;
 import dev.walshadow.postgres.wal.XLogLayout;
 import java.nio.file.Path;
@@ -360,19 +359,6 @@ public final class TransactionBuffer implements AutoCloseable {
             onPrepare();
         } else {
             note(record);
-            if (end.operation() == TransactionRecordLayout.XLOG_XACT_ASSIGNMENT) {
-                onAssignment(record);
-            }
-        }
-    }
-
-    /** Only a hint: what has written already keeps its own arena. */
-    private void onAssignment(WalRecord record) {
-        for (int i = 0; i < end.subxactCount(); i++) {
-            int xid = end.subxact(i);
-            if (transactions.get(xid) == null && links.get(xid) == null) {
-                link(xid, end.topLevelXid(), record.lsn());
-            }
         }
     }
 
@@ -473,17 +459,24 @@ public final class TransactionBuffer implements AutoCloseable {
 
     /** Of a top-level transaction, or of a subtransaction with those that had joined it. */
     private void onAbort() {
-        OpenTransaction topLevel = transactions.get(end.xid());
-        if (topLevel != null) {
-            TransactionCounters.add(counters.aborted, 1);
-            drop(topLevel);
-        }
         Rollback rollback = new Rollback();
-        rollback.add(end.xid());
+        rollback.unlink(end.xid());
         for (int i = 0; i < end.subxactCount(); i++) {
-            rollback.add(end.subxact(i));
+            rollback.unlink(end.subxact(i));
+            dropOwn(end.subxact(i));
+        }
+        if (transactions.get(end.xid()) != null) {
+            TransactionCounters.add(counters.aborted, 1);
+            dropOwn(end.xid());
         }
         rollback.apply(end.xid());
+    }
+
+    private void dropOwn(int xid) {
+        OpenTransaction own = transactions.get(xid);
+        if (own != null) {
+            drop(own);
+        }
     }
 
     /** The part of one top-level transaction's arena that a subtransaction's rollback frees. */
@@ -491,11 +484,7 @@ public final class TransactionBuffer implements AutoCloseable {
         private @Nullable OpenTransaction topLevel;
         private long position = Long.MAX_VALUE;
 
-        void add(int xid) {
-            OpenTransaction own = transactions.get(xid);
-            if (own != null) {
-                drop(own);
-            }
+        void unlink(int xid) {
             SubtransactionLink link = links.remove(xid);
             if (link != null) {
                 link.topLevel().links--;

@@ -37,7 +37,7 @@ final class XidMap<V> {
     @SuppressWarnings("unchecked")
     @Nullable V remove(int xid) {
         int at = find(xid);
-        if (keys[at] != xid) {
+        if (xid == 0 || keys[at] != xid) {
             return null;
         }
         V removed = (V) values[at];
@@ -51,8 +51,8 @@ final class XidMap<V> {
     void removeIf(Predicate<V> condition) {
         int[] oldKeys = keys;
         @Nullable Object[] oldValues = values;
-        keys = new int[oldKeys.length];
-        values = new @Nullable Object[oldKeys.length];
+        keys = new int[FIRST_CAPACITY];
+        values = new @Nullable Object[FIRST_CAPACITY];
         size = 0;
         for (int i = 0; i < oldKeys.length; i++) {
             if (oldKeys[i] != 0) {
