@@ -30,6 +30,7 @@ public final class ArrayText implements ValueCodec {
     public void appendText(byte[] bytes, int offset, int length, ByteBuilder out) {
         view.wrap(bytes, offset, length);
         int dimensions = view.dimensions();
+        int start = out.length();
         if (view.elementCount() == 0) {
             out.putByte('{');
             out.putByte('}');
@@ -47,6 +48,9 @@ public final class ArrayText implements ValueCodec {
                 out.putByte('{');
             }
             appendElement(out);
+            if (out.length() - start > Malformed.TEXT_LIMIT) {
+                throw Malformed.value("array", "a text below 1 GB", "more", offset);
+            }
             level = dimensions - 1;
             while (level >= 0 && ++indexes[level] >= view.dimension(level)) {
                 indexes[level] = 0;

@@ -35,9 +35,6 @@ public final class JsonbText implements ValueCodec {
     private static final int TYPE_NULL = 4;
     private static final int TYPE_CONTAINER = 5;
 
-    /** PostgreSQL's own limit of a text value; also keeps the walk finite in time and space. */
-    private static final int TEXT_LIMIT = 0x3FFF_FFFF;
-
     // one frame per open container
     private static final int HEADER_AT = 0;
     private static final int INDEX = 1;
@@ -64,7 +61,7 @@ public final class JsonbText implements ValueCodec {
             } else {
                 next(bytes, frame, header, out);
             }
-            if (out.length() - start > TEXT_LIMIT) {
+            if (out.length() - start > Malformed.TEXT_LIMIT) {
                 throw malformed("a text below 1 GB", "more", offset);
             }
         }

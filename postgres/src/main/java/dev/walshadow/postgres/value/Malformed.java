@@ -5,6 +5,9 @@ import dev.walshadow.postgres.PostgresCodes;
 
 /** The one message about bytes that are no value of their type. */
 final class Malformed {
+    /** MaxAllocSize, PostgreSQL's own limit of a text: keeps what few bytes can print finite. */
+    static final int TEXT_LIMIT = 0x3FFF_FFFF;
+
     private Malformed() {}
 
     static QuarantineException value(String type, String expected, String found, int offset) {

@@ -1,0 +1,134 @@
+package dev.walshadow.postgres.value;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.LittleEndian;
+import dev.walshadow.base.QuarantineException;
+import java.util.Objects;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Values that no PostgreSQL writes. */
+final class MalformedValueTest {
+    private static final int ARRAY_OF_ONE = 0x4000_0001;
+    private static final int EMPTY_ARRAY = 0x4000_0000;
+    private static final int CONTAINER = 0x5000_0000;
+
+    @Test
+    void printsJsonbNestedDeeperThanAnyThreadStack() {
+        int levels = 1_000_000;
+        // each level: header, one entry; the innermost has a header only
+        byte[] bytes = new byte[8 * levels + 4];
+        for (int i = 0; i < levels; i++) {
+            LittleEndian.putInt(bytes, 8 * i, ARRAY_OF_ONE);
+            LittleEndian.putInt(bytes, 8 * i + 4, CONTAINER | (bytes.length - 8 * i - 8));
+        }
+        LittleEndian.putInt(bytes, 8 * levels, EMPTY_ARRAY);
+        ByteBuilder out = new ByteBuilder(16);
+        new JsonbText().appendText(bytes, 0, bytes.length, out);
+        assertThat(out.length()).isEqualTo(2 * levels + 2);
+        assertThat(out.array()[levels]).isEqualTo((byte) '[');
+        assertThat(out.array()[levels + 1]).isEqualTo((byte) ']');
+    }
+
+    @Test
+    void refusesJsonbWhoseChildrenOverlap() {
+        // two children that both claim the same bytes would double the work per level
+        byte[] bytes = new byte[24];
+        LittleEndian.putInt(bytes, 0, 0x4000_0002);
+        LittleEndian.putInt(bytes, 4, CONTAINER | 0x8000_0000 | 8);
+        LittleEndian.putInt(bytes, 8, CONTAINER | 0x8000_0000 | 4);
+        LittleEndian.putInt(bytes, 12, EMPTY_ARRAY);
+        LittleEndian.putInt(bytes, 16, EMPTY_ARRAY);
+        assertThatThrownBy(() ->
+                        new JsonbText().appendText(bytes, 0, bytes.length, new ByteBuilder(16)))
+                .isInstanceOf(QuarantineException.class)
+                .hasMessageContaining("inside its container");
+    }
+
+    @Test
+    void refusesScalarsOfAnotherLength() {
+        byte[] bytes = new byte[40];
+        for (int oid :
+                new int[] {
+                    TypeOid.BOOL,
+                    TypeOid.INT2,
+                    TypeOid.INT4,
+                    TypeOid.INT8,
+                    TypeOid.OID,
+                    TypeOid.FLOAT4,
+                    TypeOid.FLOAT8,
+                    TypeOid.DATE,
+                    TypeOid.TIME,
+                    TypeOid.TIMETZ,
+                    TypeOid.TIMESTAMP,
+                    TypeOid.INTERVAL,
+                    TypeOid.UUID,
+                    TypeOid.MONEY,
+                    TypeOid.PG_LSN,
+                    TypeOid.MACADDR,
+                    TypeOid.CHAR,
+                    TypeOid.XID8
+                }) {
+            ValueCodec codec = Objects.requireNonNull(Codecs.builtin(oid));
+            for (int length : new int[] {0, 3, 40}) {
+                assertThatThrownBy(() -> codec.appendText(bytes, 0, length, new ByteBuilder(16)))
+                        .as("type %d of %d bytes", oid, length)
+                        .isInstanceOf(QuarantineException.class);
+            }
+        }
+    }
+
+    @Test
+    void refusesArraysThatPromiseMoreThanTheyHold() {
+        byte[] bytes = new byte[28];
+        LittleEndian.putInt(bytes, 0, 1);
+        LittleEndian.putInt(bytes, 8, TypeOid.INT4);
+        LittleEndian.putInt(bytes, 12, 1 << 28);
+        LittleEndian.putInt(bytes, 16, 1);
+        ArrayView view = new ArrayView();
+        assertThatThrownBy(() -> view.wrap(bytes, 0, bytes.length))
+                .isInstanceOf(QuarantineException.class);
+        LittleEndian.putInt(bytes, 12, 3);
+        view.wrap(bytes, 0, bytes.length);
+        view.start(4, 'i');
+        assertThat(view.next()).isTrue();
+        assertThat(view.next()).isTrue();
+        assertThatThrownBy(view::next).isInstanceOf(QuarantineException.class);
+    }
+
+    @Test
+    void answersRandomBytesWithAValueOrATypedFailure() {
+        Random random = new Random(17);
+        ByteBuilder out = new ByteBuilder(1 << 16);
+        ValueCodec[] codecs = {
+            new JsonbText(),
+            NumericText::append,
+            new ArrayText(4, 'i', ',', IntegerText::int4),
+            new ArrayText(-1, 'i', ',', TextValues::text),
+            NetworkText::inet,
+            TextValues::bits
+        };
+        int[] answers = new int[2];
+        for (int round = 0; round < 60_000; round++) {
+            byte[] bytes = new byte[random.nextInt(64)];
+            random.nextBytes(bytes);
+            for (int at = 0; at + 4 <= bytes.length; at += 4) {
+                if (random.nextBoolean()) {
+                    LittleEndian.putInt(bytes, at, random.nextInt(4) << 28 | random.nextInt(9));
+                }
+            }
+            out.clear();
+            try {
+                codecs[round % codecs.length].appendText(bytes, 0, bytes.length, out);
+                answers[0]++;
+            } catch (QuarantineException e) {
+                answers[1]++;
+            }
+        }
+        assertThat(answers[0]).isGreaterThan(1_000);
+        assertThat(answers[1]).isGreaterThan(1_000);
+    }
+}
