@@ -6,7 +6,6 @@ import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ArrayColumn;
-import dev.walshadow.clickhouse.FixedColumn;
 import dev.walshadow.clickhouse.NullableColumn;
 import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
@@ -127,7 +126,6 @@ public final class RowEncoder {
             RowMeta meta,
             ToastValues toast,
             @Nullable OldValues old) {
-        int rows = block.rows();
         boolean done = false;
         current = -1;
         try {
@@ -150,7 +148,7 @@ public final class RowEncoder {
             throw located(e, meta);
         } finally {
             if (!done) {
-                block.truncate(rows);
+                block.dropUnfinishedRow();
             }
         }
     }
@@ -225,19 +223,16 @@ public final class RowEncoder {
     }
 
     private void appendMeta(TableBlock block, RowMeta meta, boolean deleted) {
-        int at = plans.length;
         long low = (meta.recordLsn() & ~1L) | (deleted ? 0 : 1);
-        ((FixedColumn) block.values[at]).appendInt128(low, meta.commitPosition());
-        ((FixedColumn) block.values[at + 1]).appendByte(deleted ? 1 : 0);
-        ((FixedColumn) block.values[at + 2])
-                .appendLong(Temporal.microsSince1970(meta.commitMicros()));
-        ((FixedColumn) block.values[at + 3]).appendInt(meta.xid());
+        block.version.appendInt128(low, meta.commitPosition());
+        block.isDeleted.appendByte(deleted ? 1 : 0);
+        block.commitTimestamp.appendLong(Temporal.microsSince1970(meta.commitMicros()));
+        block.xid.appendInt(meta.xid());
     }
 
     /** Appends a deletion: the key, nothing else. */
     public void appendTombstone(
             TableBlock block, TupleView keyTuple, RowMeta meta, ToastValues toast) {
-        int rows = block.rows();
         boolean done = false;
         current = -1;
         try {
@@ -260,7 +255,7 @@ public final class RowEncoder {
             throw located(e, meta);
         } finally {
             if (!done) {
-                block.truncate(rows);
+                block.dropUnfinishedRow();
             }
         }
     }

@@ -1,7 +1,7 @@
 package dev.walshadow.pipeline.encode;
 
-import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ColumnBuffer;
+import dev.walshadow.clickhouse.FixedColumn;
 import dev.walshadow.clickhouse.NativeBlock;
 import dev.walshadow.clickhouse.NullableColumn;
 import dev.walshadow.pipeline.mapping.TableMapping;
@@ -21,6 +21,13 @@ public final class TableBlock {
 
     final ColumnBuffer[] values;
 
+    /** The meta columns; {@code xid} is appended last, so its rows are the finished ones. */
+    final FixedColumn version;
+
+    final FixedColumn isDeleted;
+    final FixedColumn commitTimestamp;
+    final FixedColumn xid;
+
     public TableBlock(TableMapping mapping) {
         this.mapping = mapping;
         this.block = new NativeBlock(mapping.blockNames(), mapping.blockTypes());
@@ -31,6 +38,11 @@ public final class TableBlock {
             nulls[i] = column instanceof NullableColumn nullable ? nullable : null;
             values[i] = column instanceof NullableColumn nullable ? nullable.inner() : column;
         }
+        int meta = mapping.columns().size();
+        this.version = (FixedColumn) values[meta];
+        this.isDeleted = (FixedColumn) values[meta + 1];
+        this.commitTimestamp = (FixedColumn) values[meta + 2];
+        this.xid = (FixedColumn) values[meta + 3];
     }
 
     public TableMapping mapping() {
@@ -43,7 +55,7 @@ public final class TableBlock {
     }
 
     public int rows() {
-        return block.rows();
+        return xid.rows();
     }
 
     public long bytes() {
@@ -59,6 +71,11 @@ public final class TableBlock {
         block.truncate(rows);
     }
 
+    /** After a failure in the middle of a row. */
+    void dropUnfinishedRow() {
+        block.truncate(xid.rows());
+    }
+
     /** Appends all rows of another block of the same mapping. */
     public void appendAll(TableBlock other) {
         block.appendAll(other.block);
@@ -67,9 +84,5 @@ public final class TableBlock {
     @Override
     public String toString() {
         return mapping.target() + Arrays.asList(rows(), bytes());
-    }
-
-    ClickHouseType type(int column) {
-        return block.types().get(column);
     }
 }
