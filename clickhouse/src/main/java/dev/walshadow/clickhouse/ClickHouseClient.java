@@ -10,6 +10,7 @@ import com.clickhouse.data.ClickHouseFormat;
 import dev.walshadow.base.ConfigurationException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -31,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * <p>ClickHouse's own code is found by {@link ServerError#codeOf}.
  */
 public final class ClickHouseClient implements AutoCloseable {
+    private static final long KEEP_ALIVE_SECONDS = 5;
+
     private final ClickHouseOptions options;
     private final Client client;
 
@@ -53,6 +56,8 @@ public final class ClickHouseClient implements AutoCloseable {
                             .setMaxConnections(options.maxConnections())
                             .setConnectTimeout(options.connectTimeout().toMillis())
                             .setSocketTimeout(options.socketTimeout().toMillis())
+                            // below the idle limits of servers and proxies, which close silently
+                            .setKeepAliveTimeout(KEEP_ALIVE_SECONDS, ChronoUnit.SECONDS)
                             .setMaxRetries(0)
                             .retryOnFailures(ClientFaultCause.None)
                             .useAsyncRequests(false)

@@ -17,6 +17,7 @@ import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.pipeline.mapping.TableShape;
 import dev.walshadow.postgres.heap.TupleView;
 import dev.walshadow.transaction.ToastValues;
 import java.nio.charset.StandardCharsets;
@@ -488,6 +489,55 @@ final class RowEncoderEngineTest {
         a.wrapPage(one, 0, one.length);
         b.wrapPage(other, 0, other.length);
         return encoder.sameKey(a, b, SourceTable.noChunks());
+    }
+
+    @Test
+    void anyNameIsCarriedOver() throws Exception {
+        List<String> names =
+                List.of(
+                        "id key",
+                        "it's",
+                        "back`tick",
+                        "back\\slash",
+                        "Größe",
+                        "表",
+                        "percent%s",
+                        "_part",
+                        "_row_exists",
+                        "_block_number",
+                        "_version",
+                        "order",
+                        "1st",
+                        "a.b");
+        String columns =
+                String.join(" int not null, ", names.stream().map(n -> '"' + n + '"').toList());
+        SourceTable table =
+                table(
+                        "\"T`a'b\\le\"",
+                        "create table \"T`a'b\\le\" ("
+                                + columns
+                                + " int, primary key (\"id key\", \"Größe\", \"back`tick\","
+                                + " \"order\"))",
+                        "insert into \"T`a'b\\le\" values (1,2,3,4,5,6,7,8,9,10,11,12,13,14)");
+        RowEncoder encoder = load(table);
+        TableMapping mapping = encoder.mapping();
+        assertThat(
+                        mapping.differences(
+                                Objects.requireNonNull(
+                                        TableShape.read(
+                                                client, mapping.database(), mapping.table()))))
+                .isEmpty();
+        String quoted =
+                String.join(
+                        ", ",
+                        mapping.columns().stream().map(c -> Ddl.identifier(c.name())).toList());
+        assertThat(
+                        select(
+                                "SELECT "
+                                        + quoted
+                                        + " FROM "
+                                        + Ddl.qualified(mapping.database(), mapping.table())))
+                .containsExactly("1|2|3|4|5|6|7|8|9|10|11|12|13|14");
     }
 
     @Test

@@ -27,7 +27,8 @@ final class SourceTable {
     SourceTable(Connection connection, String name) throws SQLException {
         this.connection = connection;
         this.name = name;
-        long oid = Long.parseLong(text(connection, "select '" + name + "'::regclass::oid"));
+        long oid =
+                Long.parseLong(text(connection, "select '" + literal(name) + "'::regclass::oid"));
         this.shape =
                 new CatalogReader()
                         .read(connection, new int[] {(int) oid}).stream()
@@ -59,6 +60,10 @@ final class SourceTable {
         }
     }
 
+    private static String literal(String name) {
+        return name.replace("'", "''");
+    }
+
     RelationDescriptor shape() {
         return shape;
     }
@@ -75,7 +80,10 @@ final class SourceTable {
      */
     void tuples(boolean walShape, TupleConsumer consumer) throws SQLException {
         long blocks =
-                Long.parseLong(text(connection, "select pg_relation_size('" + name + "') / 8192"));
+                Long.parseLong(
+                        text(
+                                connection,
+                                "select pg_relation_size('" + literal(name) + "') / 8192"));
         TupleView tuple = new TupleView();
         HeapPage page = new HeapPage();
         for (long block = 0; block < blocks; block++) {
