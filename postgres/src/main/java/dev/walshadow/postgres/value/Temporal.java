@@ -25,17 +25,25 @@ public final class Temporal {
         return days == DATE_NEGATIVE_INFINITY || days == DATE_POSITIVE_INFINITY;
     }
 
-    /** Days since 1970 of a finite date; cannot overflow. */
+    /**
+     * Days since 1970 of a finite date. No valid date overflows; what a damaged one would is the
+     * greatest int.
+     */
     public static int daysSince1970(int days) {
-        return days + EPOCH_DAYS;
+        int since1970 = days + EPOCH_DAYS;
+        return since1970 < days ? Integer.MAX_VALUE : since1970;
     }
 
     public static boolean isInfiniteTimestamp(long micros) {
         return micros == TIMESTAMP_NEGATIVE_INFINITY || micros == TIMESTAMP_POSITIVE_INFINITY;
     }
 
-    /** Microseconds since 1970 of a finite timestamp; cannot overflow for a valid one. */
+    /**
+     * Microseconds since 1970 of a finite timestamp. Those of the years 294247 and later do not fit
+     * and become the greatest long.
+     */
     public static long microsSince1970(long micros) {
-        return micros + EPOCH_MICROS;
+        long since1970 = micros + EPOCH_MICROS;
+        return since1970 < micros ? Long.MAX_VALUE : since1970;
     }
 }
