@@ -162,7 +162,7 @@ final class DecodeWorker {
 
     /** Null if the table's changes are discarded; then this record was. */
     private @Nullable TableWriter writer(TargetTable table) {
-        if (table.isFollowed()) {
+        if (table.follows(meta.commitPosition())) {
             TableWriter writer = table.writer;
             if (writer != null) {
                 return writer;

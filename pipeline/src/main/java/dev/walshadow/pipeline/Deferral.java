@@ -125,8 +125,8 @@ final class Deferral {
         return waiting || dropped ? Long.MAX_VALUE : 0;
     }
 
-    /** Forgets everything; returns how many changes that were. */
-    long drop() {
+    /** Forgets everything: the table is set aside from before what waits here. */
+    private void drop() {
         dropped = true;
         long lost = 0;
         while (queue.peek(frame)) {
@@ -136,8 +136,9 @@ final class Deferral {
         if (windowAt < window.length()) {
             lost++;
         }
+        writer.discard(lost);
         close();
-        return lost;
+        writer.deferralDone(this);
     }
 
     private void close() {
@@ -158,10 +159,12 @@ final class Deferral {
             step.run();
         } catch (QuarantineException e) {
             writer.fail(e, meta.commitPosition());
+            drop();
         } catch (WalshadowException e) {
             throw e;
         } catch (RuntimeException e) {
             writer.fail(e, meta.commitPosition(), meta.recordLsn());
+            drop();
         }
     }
 
@@ -172,6 +175,8 @@ final class Deferral {
             dropped = true;
             close();
             writer.deferralDone(this);
+        } else if (!table.follows(frame.commitPosition())) {
+            drop();
         } else if (headIsTruncate()) {
             sweep();
         } else {
@@ -243,6 +248,7 @@ final class Deferral {
             releasePermit();
         } else if (failure != null) {
             writer.fail(failure, meta.commitPosition());
+            drop();
         } else {
             guarded(then);
         }
@@ -321,9 +327,6 @@ final class Deferral {
             }
             windowAt += frame.length();
             writer.grown(record.length());
-            if (dropped) {
-                return;
-            }
         }
         if (held.rows() > 0) {
             sendHeld();

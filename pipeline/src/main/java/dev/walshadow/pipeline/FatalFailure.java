@@ -13,6 +13,7 @@ final class FatalFailure {
     private final AtomicReference<@Nullable Throwable> cause = new AtomicReference<>();
     private final PipelineEvents events;
     private final Runnable stop;
+    private volatile boolean closing;
 
     /**
      * @param stop wakes and ends all threads; must not block
@@ -26,7 +27,16 @@ final class FatalFailure {
         return cause.get();
     }
 
+    /** From now on the pipeline ends on purpose: interrupted work is no failure. */
+    void closing() {
+        closing = true;
+    }
+
     void raise(Throwable failure) {
+        if (closing) {
+            log.debug("while closing", failure);
+            return;
+        }
         if (cause.compareAndSet(null, failure)) {
             log.error("the pipeline stops", failure);
             stop.run();

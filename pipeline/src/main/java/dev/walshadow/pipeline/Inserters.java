@@ -82,7 +82,7 @@ final class Inserters implements AutoCloseable {
     }
 
     private void send(Batch batch) throws InterruptedException {
-        if (!batch.table.isFollowed()) {
+        if (!batch.table.follows(batch.firstPosition)) {
             unfinished.decrementAndGet();
             outcome.discarded(batch);
             return;

@@ -113,7 +113,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             TargetTable table =
                     surroundings.tables().find(entry.databaseOid(), entry.relationOid());
             if (table != null) {
-                table.enter(TableState.QUARANTINED, entry.reason(), entry.positionLsn());
+                table.setAside(entry.reason(), entry.positionLsn());
                 table.discardedRows.add(entry.discardedRows());
             }
         }
@@ -250,7 +250,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         if (table == null || table.state() != TableState.LOADING) {
             return;
         }
-        table.enter(TableState.LIVE, "", 0);
+        table.loaded();
         Backoff backoff = new Backoff(5_000);
         while (true) {
             services.fatal().check();
@@ -275,6 +275,8 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /**
      * Sets a table aside, e.g. because its shape changed where that cannot be followed; durable on
      * return.
+     *
+     * @param positionLsn changes with this commit position and later ones are discarded
      */
     public void quarantine(
             int databaseOid, int relationOid, Code code, String reason, long positionLsn) {
@@ -353,6 +355,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /** Stops at once; what is not durable is sent again after a restart. */
     @Override
     public void close() {
+        services.fatal().closing();
         interruptAll();
         boolean interrupted = false;
         while (true) {

@@ -75,16 +75,17 @@ public final class Quarantine {
     }
 
     /**
-     * Sets a table aside; durable on return. The first reason stays.
+     * Sets a table aside; durable on return. The reason with the lowest position stays.
      *
      * @return what is recorded for the table now
      */
     public synchronized Entry add(Entry entry) {
         long key = key(entry.databaseOid(), entry.relationOid());
-        Entry present = entries.putIfAbsent(key, entry);
-        if (present != null) {
+        Entry present = entries.get(key);
+        if (present != null && present.positionLsn() <= entry.positionLsn()) {
             return present;
         }
+        entries.put(key, entry);
         write();
         return entry;
     }

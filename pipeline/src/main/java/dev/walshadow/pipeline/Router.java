@@ -121,7 +121,7 @@ final class Router {
             reportUnknown(now);
             return null;
         }
-        if (table.isFollowed()) {
+        if (table.follows(commitPosition)) {
             checkShape(table, now, moved ? null : locator);
         }
         return table;

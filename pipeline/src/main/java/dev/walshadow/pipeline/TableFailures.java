@@ -19,13 +19,13 @@ final class TableFailures {
     }
 
     /**
-     * From now on the table's changes are discarded. On return that is durable, so nothing that is
-     * discarded afterwards holds the watermark.
+     * The table's changes from {@code position} on are discarded; earlier ones still go. On return
+     * that is durable, so nothing that is discarded afterwards holds the watermark.
      *
      * @param position commit position of the first change that does not arrive
      */
     void setAside(TargetTable table, Code code, String reason, long position) {
-        if (table.state() == TableState.QUARANTINED) {
+        if (table.state() == TableState.QUARANTINED && table.positionLsn() <= position) {
             return;
         }
         String told = reason.startsWith(code.toString()) ? reason : code + " " + reason;
@@ -39,7 +39,7 @@ final class TableFailures {
                                 code.number(),
                                 told,
                                 0));
-        if (table.enter(TableState.QUARANTINED, entry.reason(), entry.positionLsn())) {
+        if (table.setAside(entry.reason(), entry.positionLsn())) {
             log.error("table {} is set aside at {}: {}", table.label(), Lsn.format(position), told);
             events.quarantined(table.status());
         }

@@ -87,7 +87,7 @@ final class TableWriter implements HeapChanges.Handler {
     /** One record of {@code from}; {@code meta} has its transaction. */
     void record(RawRecord record, RowMeta meta, TransactionWork from, ToastValues values)
             throws InterruptedException {
-        if (!table.isFollowed()) {
+        if (!table.follows(meta.commitPosition())) {
             discard(HeapChanges.count(record));
             return;
         }
@@ -217,7 +217,7 @@ final class TableWriter implements HeapChanges.Handler {
         lastChangeNanos = lastSealNanos;
         if (batch.block.rows() == 0) {
             worker.settle(batch);
-        } else if (!table.isFollowed()) {
+        } else if (!table.follows(batch.firstPosition)) {
             discard(batch.block.rows());
             worker.settle(batch);
         } else {
@@ -234,7 +234,7 @@ final class TableWriter implements HeapChanges.Handler {
             activate();
         }
         waiting.add(record, from, values);
-        while (waiting == deferral && waiting.isOverBound() && table.isFollowed()) {
+        while (waiting == deferral && waiting.isOverBound()) {
             worker.runControl();
         }
     }
@@ -246,29 +246,18 @@ final class TableWriter implements HeapChanges.Handler {
         }
     }
 
+    /** What is already encoded or deferred is older and still goes. */
     void fail(QuarantineException failure, long position) {
         worker.services().failures().setAside(table, failure, position);
-        drop();
     }
 
     void fail(RuntimeException failure, long position, long recordLsn) {
         worker.services().failures().setAside(table, failure, position, recordLsn);
-        drop();
     }
 
     void discard(long rows) {
         table.discardedRows.add(rows);
         worker.services().metrics().discardedRows.add(rows);
-    }
-
-    /** Lets go of everything: the table is set aside. */
-    private void drop() {
-        seal();
-        Deferral waiting = deferral;
-        if (waiting != null) {
-            deferral = null;
-            discard(waiting.drop());
-        }
     }
 
     /**
@@ -278,10 +267,6 @@ final class TableWriter implements HeapChanges.Handler {
      * @return nanoseconds until this is to be called again
      */
     long tend(long now, boolean idle) throws InterruptedException {
-        if (!table.isFollowed()) {
-            drop();
-            return Long.MAX_VALUE;
-        }
         long next = Long.MAX_VALUE;
         Deferral waiting = deferral;
         if (waiting != null) {

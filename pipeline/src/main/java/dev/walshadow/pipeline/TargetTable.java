@@ -101,10 +101,19 @@ final class TargetTable {
         return state;
     }
 
-    /** True while changes are sent, false while they are discarded. */
+    /** True while the table is being replicated without an end in sight. */
     boolean isFollowed() {
         TableState now = state;
         return now == TableState.LIVE || now == TableState.LOADING;
+    }
+
+    /** True while changes of this commit position are sent, false if they are discarded. */
+    boolean follows(long commitPosition) {
+        return switch (state) {
+            case LIVE, LOADING -> true;
+            case QUARANTINED -> mapping != null && commitPosition < positionLsn;
+            case HELD -> false;
+        };
     }
 
     String reason() {
@@ -123,16 +132,33 @@ final class TargetTable {
         baselineLsn = lsn;
     }
 
-    /** Enters a state; QUARANTINED is final while the process runs. */
-    boolean enter(TableState next, String why, long position) {
+    /** The initial load is complete. */
+    void loaded() {
         lock.lock();
         try {
-            if (state == TableState.QUARANTINED || state == next) {
+            if (state == TableState.LOADING) {
+                state = TableState.LIVE;
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Sets the table aside from a position on; an earlier position replaces a later one. Final
+     * while the process runs.
+     *
+     * @return false if it was set aside at or before that position
+     */
+    boolean setAside(String why, long position) {
+        lock.lock();
+        try {
+            if (state == TableState.QUARANTINED && positionLsn <= position) {
                 return false;
             }
             reason = why;
             positionLsn = position;
-            state = next;
+            state = TableState.QUARANTINED;
             return true;
         } finally {
             lock.unlock();

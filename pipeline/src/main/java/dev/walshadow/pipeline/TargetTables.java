@@ -48,9 +48,12 @@ public final class TargetTables {
     private final MetadataDatabase metadata;
     private final Map<Long, LedgerRow> ledger = new ConcurrentHashMap<>();
     private final Map<Long, TargetTable> tables = new ConcurrentHashMap<>();
-    private final Map<Long, TableState> written = new ConcurrentHashMap<>();
+    private final Map<Long, Written> written = new ConcurrentHashMap<>();
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
     private boolean metadataExists;
+
+    /** What the ledger says. */
+    private record Written(TableState state, long position) {}
 
     private TargetTables(ClickHouseClient client, Options options) {
         this.client = client;
@@ -253,7 +256,7 @@ public final class TargetTables {
             if (row == null) {
                 rows.add(row(table));
             } else {
-                written.put(table.key(), row.state());
+                written.put(table.key(), new Written(row.state(), row.positionLsn()));
             }
         }
         write(rows);
@@ -274,7 +277,7 @@ public final class TargetTables {
                 TableMapping mapping =
                         row.mapping().isEmpty() ? null : TableMapping.fromJson(row.mapping());
                 TargetTable table = table(shape, mapping, TableState.HELD);
-                table.enter(TableState.QUARANTINED, row.reason(), row.positionLsn());
+                table.setAside(row.reason(), row.positionLsn());
                 table.discardedRows.add(row.discardedRows());
                 yield table;
             }
@@ -302,7 +305,7 @@ public final class TargetTables {
         metadata.writeTables(rows);
         for (LedgerRow row : rows) {
             long key = Quarantine.key(row.databaseOid(), row.relationOid());
-            written.put(key, row.state());
+            written.put(key, new Written(row.state(), row.positionLsn()));
             ledger.put(key, row);
         }
     }
@@ -311,7 +314,8 @@ public final class TargetTables {
     synchronized void writeChanges() {
         List<LedgerRow> rows = new ArrayList<>();
         for (TargetTable table : tables.values()) {
-            if (written.get(table.key()) != table.state()) {
+            Written now = new Written(table.state(), table.positionLsn());
+            if (!now.equals(written.get(table.key()))) {
                 rows.add(row(table));
             }
         }

@@ -238,6 +238,57 @@ final class PipelineTest {
     }
 
     @Test
+    void whatCommittedBeforeATableIsSetAsideStillArrives() throws Exception {
+        ItemsTable items = new ItemsTable("before", "items", 16500, 16503);
+        try (PipelineHarness h = harness("before", items).started()) {
+            server.delayInserts(Duration.ofMillis(300));
+            try {
+                h.pipeline.commit(
+                        at(0x200_0000)
+                                .insert(items, 1, "a", Big.inline("b"), 1)
+                                .committed(0x200_0100, 1));
+                h.pipeline.commit(
+                        at(0x200_0200)
+                                .truncate(items)
+                                .insert(items, 2, "a", Big.inline("b"), 1)
+                                .committed(0x200_0300, 1));
+                h.pipeline.quarantine(
+                        ItemsTable.DATABASE,
+                        items.oid(),
+                        PipelineCodes.SHAPE_CHANGED,
+                        "it was dropped",
+                        0x200_0400);
+                h.pipeline.commit(
+                        at(0x200_0310)
+                                .insert(items, 3, "a", Big.inline("b"), 1)
+                                .committed(0x200_0400, 1));
+                h.pipeline.flush();
+            } finally {
+                server.delayInserts(Duration.ZERO);
+            }
+            assertThat(h.rows(items)).isEqualTo(Map.of(2L, "a|b|1"));
+            assertThat(h.status(items).discardedRows()).isEqualTo(1);
+
+            // a replay after a restart still delivers what lies before
+            h.pipeline.close();
+            h.client.execute("TRUNCATE TABLE before.items");
+            h.tables = h.open();
+            h.tables.resume(h.shapes);
+            h.start(0x200_0000);
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(items, 1, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.commit(
+                    at(0x200_0310)
+                            .insert(items, 3, "a", Big.inline("b"), 1)
+                            .committed(0x200_0400, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|b|1"));
+        }
+    }
+
+    @Test
     void anUnknownTableIsReportedOnce() throws Exception {
         ItemsTable items = new ItemsTable("unknown", "items", 16500, 16503);
         ItemsTable later = new ItemsTable("unknown", "later", 16600, 16603);

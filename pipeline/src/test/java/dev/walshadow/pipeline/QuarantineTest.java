@@ -23,13 +23,17 @@ final class QuarantineTest {
     void entriesSurviveARestart() {
         Quarantine first = Quarantine.open(directory, 42);
         assertThat(first.add(ENTRY)).isEqualTo(ENTRY);
-        Quarantine.Entry later = new Quarantine.Entry(5, -2, "x", 9, 1701, "later", 0);
+        Quarantine.Entry later =
+                new Quarantine.Entry(5, -2, "x", 0x2_0000_0000L, 1701, "later", 0);
         assertThat(first.add(later)).isEqualTo(ENTRY);
         Quarantine again = Quarantine.open(directory, 42);
         assertThat(again.entries()).containsExactly(ENTRY);
         again.discarded(Map.of(Quarantine.key(5, -2), 17L));
         Quarantine third = Quarantine.open(directory, 42);
         assertThat(third.entries()).allMatch(entry -> entry.discardedRows() == 17);
+        Quarantine.Entry earlier = new Quarantine.Entry(5, -2, "x", 9, 1701, "earlier", 0);
+        assertThat(third.add(earlier)).isEqualTo(earlier);
+        assertThat(Quarantine.open(directory, 42).entries()).containsExactly(earlier);
         third.remove(5, -2);
         assertThat(Quarantine.open(directory, 42).entries()).isEmpty();
     }
