@@ -30,7 +30,10 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
 
     private final Path directory;
-    private final HttpClient http = HttpClient.newHttpClient();
+
+    /** A new one for every start: the connections of the old one lead nowhere. */
+    private volatile HttpClient http = HttpClient.newHttpClient();
+
     private int port;
     private @Nullable Process process;
 
@@ -65,6 +68,8 @@ public final class EmbeddedClickHouse implements AutoCloseable {
             Process started = launch();
             awaitReady(started);
             process = started;
+            http.shutdownNow();
+            http = HttpClient.newHttpClient();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -104,7 +109,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     @Override
     public void close() {
         stop();
-        http.close();
+        http.shutdownNow();
     }
 
     public synchronized boolean isRunning() {

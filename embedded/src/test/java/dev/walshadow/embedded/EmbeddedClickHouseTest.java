@@ -15,6 +15,8 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -196,6 +198,40 @@ final class EmbeddedClickHouseTest {
             server.requireLogin(null, null);
             server.deny("");
         }
+    }
+
+    @Test
+    void refusesAWholeBodyAndServesTheNextRequestOfThatConnection() throws Exception {
+        server.query("CREATE TABLE big (s String) ENGINE = MergeTree ORDER BY s");
+        String rows = "x".repeat(1000).concat("\n").repeat(20_000);
+        for (int i = 0; i < 3; i++) {
+            server.refuseInserts(1, 241);
+            HttpResponse<String> refused =
+                    post("/?query=" + encoded("INSERT INTO big FORMAT TSV"), rows);
+            assertThat(refused.headers().firstValue("X-ClickHouse-Exception-Code")).hasValue("241");
+            assertThat(post("/", "SELECT count() FROM big").body()).isEqualTo("0\n");
+        }
+    }
+
+    @Test
+    void commitsNothingOfABodyThatBreaksOff() throws Exception {
+        server.query("CREATE TABLE broken (id UInt32) ENGINE = MergeTree ORDER BY id");
+        long started = server.insertCounts().started();
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+            String head =
+                    "POST /?query="
+                            + encoded("INSERT INTO broken FORMAT TSV")
+                            + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n1\n2\n";
+            socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+            while (server.insertCounts().started() == started) {
+                Thread.onSpinWait();
+            }
+        }
+        server.restart();
+        http.close();
+        http = HttpClient.newHttpClient();
+        server.query("INSERT INTO broken VALUES (3)");
+        assertThat(server.query("SELECT id FROM broken")).isEqualTo("3\n");
     }
 
     @Test

@@ -31,6 +31,11 @@ final class EngineException extends RuntimeException {
         this.code = code;
     }
 
+    /** A fault of the front itself. */
+    static EngineException ofFault(RuntimeException fault) {
+        return new EngineException(UNKNOWN_EXCEPTION, fault.toString(), "UNKNOWN_EXCEPTION");
+    }
+
     int code() {
         return code;
     }

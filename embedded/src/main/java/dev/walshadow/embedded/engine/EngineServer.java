@@ -1,9 +1,12 @@
 package dev.walshadow.embedded.engine;
 
 import com.sun.net.httpserver.HttpServer;
+import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.embedded.ChdbLibrary;
 import dev.walshadow.embedded.DirectoryLock;
+import dev.walshadow.embedded.EmbeddedCodes;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -63,11 +66,16 @@ public final class EngineServer implements AutoCloseable {
         Path directory = options.directory.toAbsolutePath().normalize();
         Files.createDirectories(directory);
         Path library = ChdbLibrary.find();
-        DirectoryLock lock = DirectoryLock.take(directory.resolve("lock"));
-        HttpServer http =
-                HttpServer.create(
-                        new InetSocketAddress(InetAddress.getLoopbackAddress(), options.port), 128);
-        Engine engine = Engine.start(library, directory.resolve("data"));
+        HttpServer http = listen(options.port);
+        DirectoryLock lock;
+        Engine engine;
+        try {
+            lock = DirectoryLock.take(directory.resolve("lock"));
+            engine = Engine.start(library, directory.resolve("data"));
+        } catch (RuntimeException e) {
+            http.stop(0);
+            throw e;
+        }
         Switches switches = new Switches();
         switches.requireLogin(options.login);
         EngineServer server = new EngineServer(lock, engine, http);
@@ -87,6 +95,18 @@ public final class EngineServer implements AutoCloseable {
         http.setExecutor(server.requests);
         http.start();
         return server;
+    }
+
+    private static HttpServer listen(int port) throws IOException {
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+        try {
+            return HttpServer.create(address, 128);
+        } catch (BindException e) {
+            throw new ConfigurationException(
+                    EmbeddedCodes.START_FAILED,
+                    "expected port " + port + " of 127.0.0.1 to be free: " + e.getMessage(),
+                    e);
+        }
     }
 
     public int port() {

@@ -28,13 +28,18 @@ final class HttpAnswer {
     }
 
     static void plain(HttpExchange exchange, int status, String text) throws IOException {
-        exchange.getRequestBody().skip(Long.MAX_VALUE);
+        drain(exchange);
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         exchange.getResponseHeaders().set("Content-Type", "text/html; charset=UTF-8");
         exchange.sendResponseHeaders(status, bytes.length);
         try (OutputStream out = exchange.getResponseBody()) {
             out.write(bytes);
         }
+    }
+
+    /** A client that is still sending must be read to its end, or it sees no answer but a reset. */
+    private static void drain(HttpExchange exchange) throws IOException {
+        exchange.getRequestBody().transferTo(OutputStream.nullOutputStream());
     }
 
     void format(String name) {
@@ -78,7 +83,7 @@ final class HttpAnswer {
             begun.flush();
             throw new IOException("the query failed after its first rows: " + failure.text());
         }
-        exchange.getRequestBody().skip(Long.MAX_VALUE);
+        drain(exchange);
         headers(EngineConnection.Summary.NONE);
         Headers headers = exchange.getResponseHeaders();
         headers.set("Content-Type", "text/plain; charset=UTF-8");

@@ -3,6 +3,7 @@ package dev.walshadow.embedded.engine;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import java.io.ByteArrayInputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.SequenceInputStream;
@@ -71,6 +72,9 @@ final class HttpFront implements HttpHandler {
             answer.finish();
         } catch (EngineException e) {
             answer.fail(e);
+        } catch (RuntimeException e) {
+            e.printStackTrace();
+            answer.fail(EngineException.ofFault(e));
         }
     }
 
@@ -144,7 +148,7 @@ final class HttpFront implements HttpHandler {
                 new SequenceInputStream(
                         new ByteArrayInputStream(
                                 text, parts.dataOffset(), text.length - parts.dataOffset()),
-                        body);
+                        unclosed(body));
         EngineConnection.Summary summary =
                 connection.insert(
                         statement,
@@ -192,6 +196,14 @@ final class HttpFront implements HttpHandler {
             }
             connection.query(statement, answer::begin);
         }
+    }
+
+    /** A sequence closes each part at its end; but the answer still drains the request's body. */
+    private static InputStream unclosed(InputStream body) {
+        return new FilterInputStream(body) {
+            @Override
+            public void close() {}
+        };
     }
 
     private static byte[] head(byte[] text, StatementText parts) {
