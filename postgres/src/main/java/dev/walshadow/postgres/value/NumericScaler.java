@@ -139,11 +139,25 @@ public final class NumericScaler {
 
     private int appendWide(
             byte[] bytes, int first, int end, int weight, boolean negative, ByteBuilder out) {
-        int groups = wholeGroups(weight);
-        int rest = scale % NumericLayout.BASE_DIGITS;
         int start = out.length();
         out.putZeros(width);
-        byte[] target = out.array();
+        int answer = OVERFLOW;
+        try {
+            answer = fillWide(bytes, first, end, weight, out.array(), start);
+        } finally {
+            if (answer == OVERFLOW) {
+                out.setLength(start);
+            }
+        }
+        if (negative && answer != OVERFLOW) {
+            negate(out.array(), start);
+        }
+        return answer;
+    }
+
+    private int fillWide(byte[] bytes, int first, int end, int weight, byte[] target, int start) {
+        int groups = wholeGroups(weight);
+        int rest = scale % NumericLayout.BASE_DIGITS;
         for (int i = 0; i < groups; i++) {
             multiplyAdd(target, start, NumericLayout.BASE, digitOrZero(bytes, first, end, i));
         }
@@ -156,12 +170,8 @@ public final class NumericScaler {
         if (tail == TAIL_HALF) {
             multiplyAdd(target, start, 1, 1);
             if (isLimit(target, start)) {
-                out.setLength(start);
                 return OVERFLOW;
             }
-        }
-        if (negative) {
-            negate(target, start);
         }
         return tail == TAIL_NONE ? OK : ROUNDED;
     }

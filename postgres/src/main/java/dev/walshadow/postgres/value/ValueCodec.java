@@ -12,7 +12,8 @@ public interface ValueCodec {
      * Appends the text.
      *
      * @param offset of a varlena type: its detoasted payload, behind the header
-     * @throws dev.walshadow.base.QuarantineException if the bytes are no value of the type
+     * @throws dev.walshadow.base.QuarantineException if the bytes are no value of the type; part of
+     *     the text may then have been appended
      */
     void appendText(byte[] bytes, int offset, int length, ByteBuilder out);
 }
