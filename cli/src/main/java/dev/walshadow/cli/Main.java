@@ -17,6 +17,7 @@ import picocli.CommandLine.Spec;
         subcommands = {
             PostgresCommand.class,
             ClickHouseCommand.class,
+            WalCommand.class,
             CommandLine.HelpCommand.class
         })
 public final class Main implements Runnable {

@@ -44,6 +44,7 @@ public final class Filter {
     private final DatabaseRecord database = new DatabaseRecord();
     private final RelationMapRecord relationMap = new RelationMapRecord();
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
+    private final ClassRow classRow;
     private final CatalogBoundary boundary = new CatalogBoundary();
     private boolean atBoundary;
 
@@ -51,6 +52,7 @@ public final class Filter {
     public Filter(int majorVersion) {
         this.majorVersion = majorVersion;
         transaction = new TransactionRecord(majorVersion);
+        classRow = new ClassRow(majorVersion);
     }
 
     /** Adds what was rewritten before the stream began. */
@@ -203,7 +205,7 @@ public final class Filter {
             switch (operation) {
                 case HeapRecordLayout.XLOG_HEAP_INSERT -> {
                     if ((catalogs & Catalogs.CLASS) != 0) {
-                        catalogs |= ClassRow.persistenceOfInsert(record, block, majorVersion);
+                        catalogs |= classRow.persistenceOfInsert(record, block);
                     }
                 }
                 case HeapRecordLayout.XLOG_HEAP_UPDATE,

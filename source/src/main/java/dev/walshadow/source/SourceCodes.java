@@ -25,5 +25,7 @@ public final class SourceCodes {
     /** A durable file of another cluster, timeline, segment size or of a newer walshadow. */
     public static final Code RESUME_POINT_FOREIGN = new Code(1457);
 
+    public static final Code FILE_UNREADABLE = new Code(1458);
+
     private SourceCodes() {}
 }

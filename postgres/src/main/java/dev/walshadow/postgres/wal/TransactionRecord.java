@@ -86,6 +86,7 @@ public final class TransactionRecord {
         relationCount = 0;
         abortRelationCount = 0;
         messageCount = 0;
+        gidOffset = 0;
         gidLength = 0;
         originLsn = 0;
         originTimestampMicros = 0;
