@@ -51,6 +51,11 @@ final class AckLedger {
     private int ringStart;
     private int ringCount;
 
+    /** Least floor in the ring, once somebody has asked since the last progress. */
+    private long lowestFloor = NONE;
+
+    private boolean lowestFloorIsKnown = true;
+
     private long assigned;
     private long planned;
     private long durableSequence;
@@ -85,6 +90,7 @@ final class AckLedger {
             position[at] = workPosition;
             commitMicros[at] = micros;
             floor[at] = firstLsn;
+            lowestFloor = Math.min(lowestFloor, firstLsn);
             return assigned;
         } finally {
             lock.unlock();
@@ -248,6 +254,8 @@ final class AckLedger {
             ringStart = slot(1);
             ringCount--;
         }
+        lowestFloorIsKnown = ringCount == 0;
+        lowestFloor = NONE;
         progressed.signalAll();
         return durablePosition > before;
     }
@@ -255,11 +263,13 @@ final class AckLedger {
     Watermark watermark() {
         lock.lock();
         try {
-            long lowest = NONE;
-            for (int i = 0; i < ringCount; i++) {
-                lowest = Math.min(lowest, floor[slot(i)]);
+            if (!lowestFloorIsKnown) {
+                for (int i = 0; i < ringCount; i++) {
+                    lowestFloor = Math.min(lowestFloor, floor[slot(i)]);
+                }
+                lowestFloorIsKnown = true;
             }
-            return new Watermark(durablePosition, durableMicros, lowest);
+            return new Watermark(durablePosition, durableMicros, lowestFloor);
         } finally {
             lock.unlock();
         }

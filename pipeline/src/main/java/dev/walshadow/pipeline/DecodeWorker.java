@@ -24,7 +24,7 @@ final class DecodeWorker {
     private static final long RECENT_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long AGE_CEILING_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int TABLES_PER_AGE = 8;
-    private static final int CONCURRENT_LOOKUPS = 4;
+    private static final int WINDOWS = 4;
 
     private final int index;
     private final Services services;
@@ -48,7 +48,7 @@ final class DecodeWorker {
     static final class Shared {
         final AtomicInteger urgent = new AtomicInteger();
         final AtomicLong deferredMemory = new AtomicLong();
-        final Semaphore lookups = new Semaphore(CONCURRENT_LOOKUPS);
+        final Semaphore windows = new Semaphore(WINDOWS);
         final AtomicLong spareBytes = new AtomicLong();
         final AtomicLong batchNumber = new AtomicLong();
         final String tokenPrefix = UUID.randomUUID().toString();
@@ -96,9 +96,9 @@ final class DecodeWorker {
         return shared.deferredMemory;
     }
 
-    /** Bounds how many answers are held in memory. */
-    Semaphore lookups() {
-        return shared.lookups;
+    /** Bounds how many windows of deferred changes are held in memory. */
+    Semaphore windows() {
+        return shared.windows;
     }
 
     private void run() {

@@ -19,6 +19,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,7 @@ final class Deferral {
     private static final long FEW_ANSWER_BYTES = 4 << 20;
     private static final long MANY_ANSWER_BYTES = 16 << 20;
     private static final int BOUND_FACTOR = 4;
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private final TableWriter writer;
     private final DecodeWorker worker;
@@ -71,6 +73,7 @@ final class Deferral {
     private final Set<String> heldKeys = new HashSet<>();
     private long heldSequence;
 
+    private boolean permit;
     private boolean waiting;
     private boolean dropped;
 
@@ -85,7 +88,7 @@ final class Deferral {
         this.queue =
                 new DeferredRecords(
                         options.stateDirectory()
-                                .resolve("deferred")
+                                .resolve(Pipeline.WAITING)
                                 .resolve(
                                         Integer.toUnsignedString(table.databaseOid())
                                                 + "-"
@@ -122,7 +125,10 @@ final class Deferral {
             return Long.MAX_VALUE;
         }
         guarded(this::step);
-        return waiting || dropped ? Long.MAX_VALUE : 0;
+        if (waiting || dropped) {
+            return Long.MAX_VALUE;
+        }
+        return permit || queue.isEmpty() ? 0 : RETRY_NANOS;
     }
 
     /** Forgets everything: the table is set aside from before what waits here. */
@@ -179,7 +185,7 @@ final class Deferral {
             drop();
         } else if (headIsTruncate()) {
             sweep();
-        } else {
+        } else if (takePermit()) {
             fillWindow();
             if (wanted.isEmpty()) {
                 apply();
@@ -245,8 +251,9 @@ final class Deferral {
             throws InterruptedException {
         waiting = false;
         if (dropped) {
-            releasePermit();
-        } else if (failure != null) {
+            return;
+        }
+        if (failure != null) {
             writer.fail(failure, meta.commitPosition());
             drop();
         } else {
@@ -293,8 +300,6 @@ final class Deferral {
                 "old values",
                 () -> {
                     table.awaitSettled();
-                    worker.lookups().acquire();
-                    permit = true;
                     versions = lookup.fetch(keys.values());
                     source.complete(keys, versions);
                 },
@@ -308,12 +313,18 @@ final class Deferral {
                 });
     }
 
-    private volatile boolean permit;
+    /** Windows and their answers are held in memory: few at a time, over all tables. */
+    private boolean takePermit() {
+        if (!permit) {
+            permit = worker.windows().tryAcquire();
+        }
+        return permit;
+    }
 
     private void releasePermit() {
         if (permit) {
             permit = false;
-            worker.lookups().release();
+            worker.windows().release();
         }
     }
 

@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class DeferredRecords implements AutoCloseable {
     private static final int CHUNK_BYTES = 256 << 10;
+    private static final int FIRST_CHUNK_BYTES = 4 << 10;
     private static final int WRITE_BYTES = 64 << 10;
 
     private final Path file;
@@ -32,7 +33,7 @@ final class DeferredRecords implements AutoCloseable {
     private int readAt;
 
     private @Nullable FileChannel channel;
-    private final ByteBuilder unwritten = new ByteBuilder(WRITE_BYTES);
+    private final ByteBuilder unwritten = new ByteBuilder(16);
     private long written;
     private long readFrom;
     private byte[] readBuffer = new byte[0];
@@ -73,7 +74,7 @@ final class DeferredRecords implements AutoCloseable {
         if (channel == null && memory.get() + length <= memoryLimit) {
             ByteBuilder last = chunks.peekLast();
             if (last == null || last.length() + length > CHUNK_BYTES) {
-                last = new ByteBuilder(Math.max(CHUNK_BYTES, length));
+                last = new ByteBuilder(Math.max(FIRST_CHUNK_BYTES, length));
                 chunks.add(last);
             }
             last.putBytes(frame.array(), 0, length);

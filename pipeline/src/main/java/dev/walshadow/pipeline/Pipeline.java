@@ -33,6 +33,9 @@ import org.jspecify.annotations.Nullable;
  * is bounded; while ClickHouse does not take rows, {@link #commit} blocks and nothing grows (I10).
  */
 public final class Pipeline implements CommitSink, AutoCloseable {
+    /** In the state directory: changes that wait for old values; belongs to one process. */
+    static final String WAITING = "waiting";
+
     private static final int PLAN_QUEUE = 1024;
     private static final int LEDGER_ENTRIES = 1 << 16;
     private static final long CHECK_MILLIS = 200;
@@ -108,7 +111,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
 
     /** Starts the threads. {@code tables} has been attached or resumed. */
     public static Pipeline start(PipelineOptions options, Surroundings surroundings) {
-        prepareDirectory(options.stateDirectory().resolve("deferred"));
+        prepareDirectory(options.stateDirectory().resolve(WAITING));
         for (Quarantine.Entry entry : surroundings.quarantine().entries()) {
             TargetTable table =
                     surroundings.tables().find(entry.databaseOid(), entry.relationOid());

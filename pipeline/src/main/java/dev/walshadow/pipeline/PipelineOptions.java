@@ -7,7 +7,7 @@ import java.time.Duration;
  * How the pipeline runs. Start from {@link #defaults} and change with the {@code with} methods.
  *
  * @param systemIdentifier of the source cluster
- * @param stateDirectory holds {@code quarantine} and {@code deferred/}; exists
+ * @param stateDirectory holds {@code quarantine} and {@code waiting/}; exists
  * @param durableLsn transactions at or below it are skipped: they are durable since an earlier run
  * @param decodeWorkers threads that turn tuples into columns, at least 1
  * @param inserters concurrent inserts into ClickHouse, at least 1

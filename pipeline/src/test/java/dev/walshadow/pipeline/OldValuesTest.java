@@ -175,7 +175,7 @@ final class OldValuesTest {
             assertThat(h.pipeline.watermark().durableLsn()).isZero();
             assertThat(h.pipeline.watermark().pendingFloor()).isEqualTo(0x200_0000);
             assertThat(h.pipeline.metrics().deferredBytes()).isGreaterThan(20_000);
-            assertThat(h.state.resolve("deferred")).isNotEmptyDirectory();
+            assertThat(h.state.resolve("waiting")).isNotEmptyDirectory();
 
             h.live();
             h.pipeline.flush();
@@ -185,7 +185,7 @@ final class OldValuesTest {
                     .containsEntry(499L, "new|" + VALUE + "|499")
                     .containsEntry(1000L, "x|own|1")
                     .doesNotContainKey(7L);
-            assertThat(h.state.resolve("deferred")).isEmptyDirectory();
+            assertThat(h.state.resolve("waiting")).isEmptyDirectory();
             assertThat(h.pipeline.watermark().durableLsn()).isEqualTo(0x300_0100);
             assertThat(h.status(items).state()).isEqualTo(TableState.LIVE);
             assertThat(h.open().isComplete()).isTrue();

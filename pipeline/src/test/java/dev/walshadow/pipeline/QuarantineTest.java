@@ -23,8 +23,7 @@ final class QuarantineTest {
     void entriesSurviveARestart() {
         Quarantine first = Quarantine.open(directory, 42);
         assertThat(first.add(ENTRY)).isEqualTo(ENTRY);
-        Quarantine.Entry later =
-                new Quarantine.Entry(5, -2, "x", 0x2_0000_0000L, 1701, "later", 0);
+        Quarantine.Entry later = new Quarantine.Entry(5, -2, "x", 0x2_0000_0000L, 1701, "later", 0);
         assertThat(first.add(later)).isEqualTo(ENTRY);
         Quarantine again = Quarantine.open(directory, 42);
         assertThat(again.entries()).containsExactly(ENTRY);
