@@ -39,12 +39,13 @@ final class SpeculativeInserts {
         positions[count++] = position;
     }
 
-    /** Takes out the insert into that place; -1 if there is none. */
-    long take(int tablespace, int database, int relation, int block, int offnum) {
+    /** Takes out the transaction's insert into that place; -1 if there is none. */
+    long take(int tablespace, int database, int relation, int block, int offnum, int xid) {
         for (int i = count - 1; i >= 0; i--) {
             int at = i * FIELDS;
             if (fields[at + 3] == block
                     && fields[at + 4] == offnum
+                    && fields[at + 5] == xid
                     && fields[at + 2] == relation
                     && fields[at + 1] == database
                     && fields[at] == tablespace) {

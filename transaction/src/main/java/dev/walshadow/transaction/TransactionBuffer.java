@@ -76,6 +76,9 @@ public final class TransactionBuffer implements AutoCloseable {
     private final RunningXactsRecord running = new RunningXactsRecord();
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
 
+    /** Some subtransaction's top level was forgotten: its records may lie in two arenas. */
+    private boolean forgot;
+
     private int lastXid;
     private @Nullable OpenTransaction lastOwner;
 
@@ -171,7 +174,7 @@ public final class TransactionBuffer implements AutoCloseable {
             case XLOG_HEAP_CONFIRM -> {
                 OpenTransaction owner = ownerOf(record, CONFIRM_LENGTH);
                 requireBlock0(record);
-                takeSpeculative(owner, record, CONFIRM_OFFNUM);
+                settleSpeculative(owner, record, CONFIRM_OFFNUM, false);
             }
             default -> note(record);
         }
@@ -228,24 +231,41 @@ public final class TransactionBuffer implements AutoCloseable {
             store.append(owner, record, 0, 0);
             return;
         }
-        long position = takeSpeculative(owner, record, DELETE_OFFNUM);
-        if (position >= 0) {
-            owner.arena().cancel(position);
+        settleSpeculative(owner, record, DELETE_OFFNUM, true);
+    }
+
+    /** Ends a speculative insert; it may lie where the writer belonged before it was forgotten. */
+    private void settleSpeculative(
+            OpenTransaction owner, WalRecord record, int offnum, boolean cancelled) {
+        if (settles(owner, record, offnum, cancelled) || !forgot) {
+            return;
+        }
+        for (OpenTransaction each = open.first(); each != null; each = each.next) {
+            if (settles(each, record, offnum, cancelled)) {
+                return;
+            }
         }
     }
 
-    private static long takeSpeculative(OpenTransaction owner, WalRecord record, int offnum) {
+    private static boolean settles(
+            OpenTransaction owner, WalRecord record, int offnum, boolean cancelled) {
         if (owner.speculative().isEmpty()) {
-            return -1;
+            return false;
         }
-        return owner.speculative()
-                .take(
-                        record.tablespaceOid(0),
-                        record.databaseOid(0),
-                        record.relationNumber(0),
-                        record.blockNumber(0),
-                        LittleEndian.getUnsignedShort(
-                                record.buffer(), record.mainDataOffset() + offnum));
+        long position =
+                owner.speculative()
+                        .take(
+                                record.tablespaceOid(0),
+                                record.databaseOid(0),
+                                record.relationNumber(0),
+                                record.blockNumber(0),
+                                LittleEndian.getUnsignedShort(
+                                        record.buffer(), record.mainDataOffset() + offnum),
+                                record.xid());
+        if (position >= 0 && cancelled) {
+            owner.arena().cancel(position);
+        }
+        return position >= 0;
     }
 
     // ---- who a record belongs to
@@ -333,6 +353,7 @@ public final class TransactionBuffer implements AutoCloseable {
             }
         }
         if (most != null) {
+            forgot = true;
             forgetLinks(most);
         }
     }

@@ -266,6 +266,24 @@ final class TransactionBufferTest {
     }
 
     @Test
+    void aConfirmationFindsItsInsertAfterItsTopLevelWasForgotten() throws InterruptedException {
+        int speculative = XLH_INSERT_IS_SPECULATIVE | XLH_INSERT_CONTAINS_NEW_TUPLE;
+        try (TransactionBuffer buffer = buffer(1 << 20, 2)) {
+            long confirmed = wal.nextLsn();
+            buffer.onRecord(wal.under(100).insert(101, TABLE, 4, 1, speculative, bytes(30)));
+            buffer.onRecord(wal.under(200).insert(201, TABLE, bytes(30)));
+            buffer.onRecord(wal.under(100).lock(102, TABLE));
+            buffer.onRecord(wal.confirm(101, TABLE, 4, 1));
+            buffer.onRecord(wal.under(100).insert(103, TABLE, 4, 2, speculative, bytes(30)));
+            buffer.onRecord(wal.under(200).insert(202, TABLE, bytes(30)));
+            buffer.onRecord(wal.under(200).insert(203, TABLE, bytes(30)));
+            buffer.onRecord(wal.delete(103, TABLE, 4, 2, XLH_DELETE_IS_SUPER));
+            buffer.onRecord(wal.commit(100, 101, 102, 103));
+            assertThat(commits.get(0).lsns()).containsExactly(confirmed);
+        }
+    }
+
+    @Test
     void superDeleteFindsAnInsertThatWasSpilled() throws InterruptedException {
         int speculative = XLH_INSERT_IS_SPECULATIVE | XLH_INSERT_CONTAINS_NEW_TUPLE;
         try (TransactionBuffer buffer = buffer(16 << 10)) {
