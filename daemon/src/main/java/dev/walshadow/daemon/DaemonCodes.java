@@ -20,6 +20,7 @@ public final class DaemonCodes {
     public static final Code TARGET_UNREACHABLE = new Code(1914);
     public static final Code SOURCE_SETTING = new Code(1915);
     public static final Code SOURCE_RIGHTS = new Code(1916);
+    public static final Code TARGET_REFUSED = new Code(1917);
 
     private DaemonCodes() {}
 }

@@ -1,0 +1,180 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.shadow.CatalogReader;
+import dev.walshadow.shadow.ShadowSessions;
+import dev.walshadow.source.CatalogBoundary;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The boundary hold (I2): at a catalog-changing commit the WAL pump waits here until the shadow
+ * shows exactly that commit, and what changed is durable in the descriptor log. Nothing further is
+ * published meanwhile, since the pump is the only publisher (I14). Used by the pump alone.
+ */
+final class CatalogCapture {
+    /** Told what a capture found, before the commit is handed on. */
+    interface Changes {
+        /** A relation that the log did not know. */
+        void appeared(RelationDescriptor relation, long position);
+
+        /** Another shape, name or storage. */
+        void changed(RelationDescriptor before, RelationDescriptor after, long position);
+
+        void dropped(RelationDescriptor before, long position);
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(CatalogCapture.class);
+    private static final Duration STALL = Duration.ofSeconds(30);
+    private static final long RETRY_CEILING_MILLIS = 2_000;
+
+    private final DescriptorLog log;
+    private final ShadowSessions sessions;
+    private final CatalogReader reader = new CatalogReader();
+    private final int databaseOid;
+    private final String database;
+    private final Changes changes;
+
+    private long holds;
+    private long holdNanos;
+
+    CatalogCapture(
+            DescriptorLog log,
+            ShadowSessions sessions,
+            int databaseOid,
+            String database,
+            Changes changes) {
+        this.log = log;
+        this.sessions = sessions;
+        this.databaseOid = databaseOid;
+        this.database = database;
+        this.changes = changes;
+    }
+
+    long holds() {
+        return holds;
+    }
+
+    long holdNanos() {
+        return holdNanos;
+    }
+
+    /** Captures what a boundary changed; returns when it is durable. */
+    void hold(CatalogBoundary boundary) throws InterruptedException {
+        long position = boundary.nextLsn();
+        if (position <= log.lastLsn() || !concernsUs(boundary)) {
+            return;
+        }
+        boolean all = boundary.allRelations() || boundary.allTypes() || boundary.allNames();
+        int[] named = new int[boundary.relationCount()];
+        for (int i = 0; i < named.length; i++) {
+            named[i] = boundary.relation(i);
+        }
+        long started = System.nanoTime();
+        List<RelationDescriptor> found =
+                read(position, c -> all ? reader.readAll(c) : reader.read(c, named));
+        record(position, found, all ? null : named);
+        holds++;
+        holdNanos += System.nanoTime() - started;
+    }
+
+    private boolean concernsUs(CatalogBoundary boundary) {
+        if (boundary.databaseOid() != databaseOid && boundary.databaseOid() != 0) {
+            return false;
+        }
+        if (!boundary.insertedOnlyTemporary() || boundary.allRelations()) {
+            return true;
+        }
+        for (int i = 0; i < boundary.relationCount(); i++) {
+            if (log.find(databaseOid, boundary.relation(i), boundary.nextLsn()) != null) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The first capture: everything, at the hand-off of the initial load. */
+    void captureAll(long position) throws InterruptedException {
+        record(position, read(position, reader::readAll), null);
+    }
+
+    private interface CatalogRead {
+        List<RelationDescriptor> read(Connection session) throws SQLException;
+    }
+
+    private List<RelationDescriptor> read(long position, CatalogRead reading)
+            throws InterruptedException {
+        Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
+        while (true) {
+            try {
+                return sessions.read(position, database, STALL, reading::read);
+            } catch (RetryException e) {
+                LOG.warn(
+                        "the shadow does not answer at {}: {}; waiting for it",
+                        Lsn.format(position),
+                        e.getMessage());
+                backoff.pause();
+            }
+        }
+    }
+
+    /**
+     * @param named the relations that were asked for; null: all were
+     */
+    private void record(long position, List<RelationDescriptor> found, int @Nullable [] named) {
+        Map<Integer, RelationDescriptor> before = new HashMap<>();
+        if (named == null) {
+            log.active(position).stream()
+                    .filter(relation -> relation.databaseOid() == databaseOid)
+                    .forEach(relation -> before.put(relation.oid(), relation));
+        } else {
+            for (int oid : named) {
+                RelationDescriptor known = log.find(databaseOid, oid, position);
+                if (known != null) {
+                    before.put(oid, known);
+                }
+            }
+        }
+        List<RelationDescriptor> present = new ArrayList<>();
+        List<Runnable> news = new ArrayList<>();
+        Set<Integer> seen = new HashSet<>();
+        for (RelationDescriptor relation : found) {
+            seen.add(relation.oid());
+            RelationDescriptor known = log.find(databaseOid, relation.oid(), position);
+            if (relation.equals(known)) {
+                continue;
+            }
+            present.add(relation);
+            if (known == null) {
+                news.add(() -> changes.appeared(relation, position));
+            } else {
+                news.add(() -> changes.changed(known, relation, position));
+            }
+        }
+        List<Integer> dropped = new ArrayList<>();
+        for (RelationDescriptor known : before.values()) {
+            if (!seen.contains(known.oid())) {
+                dropped.add(known.oid());
+                news.add(() -> changes.dropped(known, position));
+            }
+        }
+        if (!present.isEmpty() || !dropped.isEmpty()) {
+            log.append(position, present, dropped, databaseOid);
+        }
+        news.forEach(Runnable::run);
+    }
+}

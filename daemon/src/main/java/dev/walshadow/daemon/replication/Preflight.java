@@ -1,0 +1,196 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.preflight.Findings;
+import dev.walshadow.daemon.preflight.SourceCheck;
+import dev.walshadow.daemon.preflight.TableSelection;
+import dev.walshadow.daemon.state.Manifest;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.shadow.CatalogReader;
+import dev.walshadow.shadow.DatabaseInfo;
+import dev.walshadow.shadow.RewrittenCatalog;
+import dev.walshadow.source.replication.ReplicationConnection;
+import dev.walshadow.source.replication.SystemIdentity;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks at source, target and state before anything is changed, and reports every fault at once.
+ */
+final class Preflight {
+    private final Configuration configuration;
+    private final StateDirectory state;
+    private final SourceDatabase source;
+    private final Findings findings = new Findings();
+
+    private @Nullable Manifest manifest;
+    private @Nullable SystemIdentity identity;
+    private int segmentSize;
+    private int major;
+    private String serverVersion = "";
+    private List<DatabaseInfo> databases = List.of();
+    private List<RelationDescriptor> relations = List.of();
+    private List<RewrittenCatalog> rewritten = List.of();
+    private String superuser = "";
+
+    Preflight(Configuration configuration, StateDirectory state, SourceDatabase source) {
+        this.configuration = configuration;
+        this.state = state;
+        this.source = source;
+    }
+
+    /**
+     * @throws ConfigurationException with every finding
+     */
+    Prepared check() {
+        note(() -> manifest = Manifest.read(state.manifest()).orElse(null));
+        note(this::checkReplication);
+        TableSelection selection =
+                new TableSelection(
+                        configuration.get(Settings.TABLES_INCLUDE),
+                        configuration.get(Settings.TABLES_EXCLUDE));
+        if (findings.isEmpty()) {
+            note(() -> checkCatalog(selection));
+        }
+        ClickHouseClient client = Targets.client(configuration);
+        TargetTables[] tables = new TargetTables[1];
+        note(() -> tables[0] = checkTarget(client, selection));
+        if (!findings.isEmpty()) {
+            client.close();
+            findings.throwIfAny();
+        }
+        return new Prepared(
+                Objects.requireNonNull(identity),
+                segmentSize,
+                major,
+                serverVersion,
+                manifest,
+                followed(),
+                databases,
+                relations,
+                rewritten,
+                superuser,
+                selection,
+                client,
+                Objects.requireNonNull(tables[0]));
+    }
+
+    private interface Check {
+        void run() throws SQLException;
+    }
+
+    private void note(Check check) {
+        try {
+            check.run();
+        } catch (WalshadowException e) {
+            findings.add(e);
+        } catch (SQLException e) {
+            findings.add(
+                    DaemonCodes.SOURCE_UNREACHABLE,
+                    "the source " + source.settings() + " answered: " + e.getMessage());
+        }
+    }
+
+    private void checkReplication() {
+        try (ReplicationConnection connection = ReplicationConnection.connect(source.settings())) {
+            if (connection.isStandby()) {
+                findings.add(
+                        DaemonCodes.SOURCE_SETTING,
+                        "the source "
+                                + source.settings()
+                                + " is a standby; give [source] url the"
+                                + " primary");
+            }
+            identity = connection.identifySystem();
+            segmentSize = connection.walSegmentSize();
+        }
+        if (manifest != null) {
+            manifest.requireSource(identity.systemIdentifier(), state.manifest());
+        }
+    }
+
+    private void checkCatalog(TableSelection selection) throws SQLException {
+        CatalogReader reader = new CatalogReader();
+        try (Connection session = source.openOrExplain()) {
+            major = session.getMetaData().getDatabaseMajorVersion();
+            serverVersion = session.getMetaData().getDatabaseProductVersion();
+            String slot = configuration.get(Settings.SOURCE_SLOT);
+            SourceCheck.check(session, slot, manifest != null, findings);
+            if (!findings.isEmpty()) {
+                return;
+            }
+            session.setAutoCommit(false);
+            session.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+            session.setReadOnly(true);
+            databases = reader.databases(session);
+            relations = reader.readAll(session);
+            rewritten = rewrittenEverywhere(reader, session);
+            superuser = reader.bootstrapRole(session);
+            session.commit();
+        }
+        for (String unknown : selection.unknown(relations)) {
+            findings.add(
+                    DaemonCodes.UNKNOWN_TABLE,
+                    "[tables] include names "
+                            + unknown
+                            + ", but the source database "
+                            + source.settings().database()
+                            + " has no such table; create it, or take"
+                            + " it out");
+        }
+    }
+
+    /** Of every database, since the shadow carries all of them. */
+    private List<RewrittenCatalog> rewrittenEverywhere(CatalogReader reader, Connection session)
+            throws SQLException {
+        List<RewrittenCatalog> all = new ArrayList<>(reader.rewrittenCatalogs(session));
+        for (DatabaseInfo database : databases) {
+            if (database.allowsConnections()
+                    && !database.name().equals(source.settings().database())) {
+                SourceDatabase other =
+                        new SourceDatabase(source.settings().withDatabase(database.name()));
+                try (Connection there = other.open()) {
+                    all.addAll(reader.rewrittenCatalogs(there));
+                }
+            }
+        }
+        return all.stream().distinct().toList();
+    }
+
+    private TargetTables checkTarget(ClickHouseClient client, TableSelection selection) {
+        client.ping();
+        long identifier = identity == null ? 0 : identity.systemIdentifier();
+        String encoding = databases.isEmpty() ? "UTF8" : followed().encoding();
+        TargetTables tables =
+                Targets.tables(configuration, client, identifier, source.settings(), encoding);
+        if (identity != null && manifest == null) {
+            List<RelationDescriptor> selected =
+                    relations.stream().filter(selection::matches).toList();
+            tables.problems(selected)
+                    .forEach(problem -> findings.add(DaemonCodes.TARGET_REFUSED, problem));
+        }
+        return tables;
+    }
+
+    private DatabaseInfo followed() {
+        String name = source.settings().database();
+        return databases.stream()
+                .filter(database -> database.name().equals(name))
+                .findFirst()
+                .orElseThrow(() ->
+                        new ConfigurationException(
+                                DaemonCodes.SOURCE_UNREACHABLE,
+                                "the source has no database " + name));
+    }
+}

@@ -1,0 +1,51 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.daemon.preflight.TableSelection;
+import dev.walshadow.daemon.state.Manifest;
+import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.shadow.DatabaseInfo;
+import dev.walshadow.shadow.RewrittenCatalog;
+import dev.walshadow.source.replication.SystemIdentity;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What preflight found out.
+ *
+ * @param manifest of an earlier, completed attach; null: this is the first
+ * @param major of the source, 15 to 18
+ * @param database the followed one
+ * @param relations every relation of the followed database, for the seed of a first attach
+ * @param rewrittenCatalogs catalogs with storage numbers of their own, the filter's seed
+ * @param superuser name of the role with OID 10
+ */
+record Prepared(
+        SystemIdentity identity,
+        int segmentSize,
+        int major,
+        String serverVersion,
+        @Nullable Manifest manifest,
+        DatabaseInfo database,
+        List<DatabaseInfo> databases,
+        List<RelationDescriptor> relations,
+        List<RewrittenCatalog> rewrittenCatalogs,
+        String superuser,
+        TableSelection selection,
+        ClickHouseClient client,
+        TargetTables tables) {
+
+    boolean firstAttach() {
+        return manifest == null;
+    }
+
+    Optional<Manifest> earlier() {
+        return Optional.ofNullable(manifest);
+    }
+
+    List<RelationDescriptor> selected() {
+        return relations.stream().filter(selection::matches).toList();
+    }
+}

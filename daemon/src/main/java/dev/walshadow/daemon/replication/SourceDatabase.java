@@ -1,0 +1,69 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.source.replication.ConnectionSettings;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+
+/** SQL sessions on the source. Reads only. */
+public final class SourceDatabase {
+    /** Of a page's header and of the longer one at a segment's start. */
+    private static final int SHORT_PAGE_HEADER = 24;
+
+    private static final int LONG_PAGE_HEADER = 40;
+    private static final int PAGE = 8192;
+
+    private final ConnectionSettings settings;
+
+    public SourceDatabase(ConnectionSettings settings) {
+        this.settings = settings;
+    }
+
+    public ConnectionSettings settings() {
+        return settings;
+    }
+
+    public Connection open() throws SQLException {
+        return DriverManager.getConnection(settings.jdbcUrl(), settings.jdbcProperties());
+    }
+
+    /** Opens for preflight: a failure is one message with its remedy. */
+    public Connection openOrExplain() {
+        try {
+            return open();
+        } catch (SQLException e) {
+            throw new ConfigurationException(
+                    DaemonCodes.SOURCE_UNREACHABLE,
+                    "the source "
+                            + settings
+                            + " cannot be used: "
+                            + e.getMessage()
+                            + "; check [source] url, the password and pg_hba.conf",
+                    e);
+        }
+    }
+
+    /**
+     * The WAL position behind everything that has committed by now, brought to where a record can
+     * end: the server's insert position may lie behind a page header that no record follows yet.
+     */
+    public static long currentPosition(Connection session, int segmentSize) throws SQLException {
+        try (Statement statement = session.createStatement();
+                ResultSet row = statement.executeQuery("SELECT pg_current_wal_insert_lsn()")) {
+            row.next();
+            return recordEnd(Lsn.parse(row.getString(1)), segmentSize);
+        }
+    }
+
+    static long recordEnd(long lsn, int segmentSize) {
+        long inPage = lsn % PAGE;
+        long inSegment = lsn & (segmentSize - 1L);
+        int header = inSegment < PAGE ? LONG_PAGE_HEADER : SHORT_PAGE_HEADER;
+        return inPage <= header ? lsn - inPage : lsn;
+    }
+}
