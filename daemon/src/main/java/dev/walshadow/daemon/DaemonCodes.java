@@ -21,6 +21,7 @@ public final class DaemonCodes {
     public static final Code SOURCE_SETTING = new Code(1915);
     public static final Code SOURCE_RIGHTS = new Code(1916);
     public static final Code TARGET_REFUSED = new Code(1917);
+    public static final Code WAIT_TIMED_OUT = new Code(1918);
 
     private DaemonCodes() {}
 }

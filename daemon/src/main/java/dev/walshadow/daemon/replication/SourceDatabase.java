@@ -2,6 +2,8 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.source.replication.ConnectionSettings;
 import java.sql.Connection;
@@ -22,6 +24,10 @@ public final class SourceDatabase {
 
     public SourceDatabase(ConnectionSettings settings) {
         this.settings = settings;
+    }
+
+    public static SourceDatabase of(Configuration configuration) {
+        return new SourceDatabase(ConnectionSettings.parse(configuration.get(Settings.SOURCE_URL)));
     }
 
     public ConnectionSettings settings() {

@@ -32,7 +32,7 @@ public final class Targets {
         return new ClickHouseClient(options);
     }
 
-    static TargetTables tables(
+    public static TargetTables tables(
             Configuration configuration,
             ClickHouseClient client,
             long systemIdentifier,

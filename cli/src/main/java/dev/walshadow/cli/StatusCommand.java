@@ -1,0 +1,74 @@
+package dev.walshadow.cli;
+
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.control.ControlClient;
+import dev.walshadow.daemon.state.StateDirectory;
+import java.io.PrintWriter;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Shows how the daemon is doing. */
+@Command(name = "status", description = "Show phase, positions, lag and tables of the daemon.")
+final class StatusCommand implements Callable<Integer> {
+    @Spec private CommandSpec command;
+
+    @Option(names = "--json", description = "One JSON object.")
+    private boolean json;
+
+    @SuppressWarnings("NullAway.Init") // picocli sets it
+    StatusCommand() {}
+
+    @Override
+    public Integer call() {
+        Configuration configuration = ConfiguredCommand.load(command);
+        JsonNode status =
+                ControlClient.send(
+                        StateDirectory.controlSocket(configuration.get(Settings.STATE_DIR)),
+                        ControlClient.request("status"));
+        PrintWriter out = command.commandLine().getOut();
+        if (json) {
+            out.println(new JsonMapper().writeValueAsString(status));
+        } else {
+            print(status, out);
+        }
+        out.flush();
+        return status.path("ok").asBoolean(false) ? ExitCodes.OK : ExitCodes.UNEQUAL;
+    }
+
+    private static void print(JsonNode status, PrintWriter out) {
+        for (String key :
+                new String[] {
+                    "phase", "source", "target", "received", "durable", "lag", "rows", "shadow"
+                }) {
+            if (status.has(key)) {
+                out.printf(Locale.ROOT, "%-10s %s%n", key, text(status.path(key)));
+            }
+        }
+        JsonNode bootstrap = status.path("bootstrap");
+        if (bootstrap.isObject()) {
+            out.printf(Locale.ROOT, "%-10s %s%n", "bootstrap", text(bootstrap));
+        }
+        out.println();
+        out.printf(Locale.ROOT, "%-40s %-12s %12s  %s%n", "table", "state", "rows", "reason");
+        for (JsonNode table : status.path("tables")) {
+            out.printf(
+                    Locale.ROOT,
+                    "%-40s %-12s %12d  %s%n",
+                    table.path("name").asString(""),
+                    table.path("state").asString(""),
+                    table.path("rows").asLong(0),
+                    table.path("reason").asString(""));
+        }
+    }
+
+    private static String text(JsonNode node) {
+        return node.isContainer() ? node.toString() : node.asString("");
+    }
+}

@@ -1,0 +1,100 @@
+package dev.walshadow.cli;
+
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.verify.TableResult;
+import dev.walshadow.daemon.verify.Verification;
+import java.io.PrintWriter;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Compares the source with ClickHouse, all columns of all rows. */
+@Command(
+        name = "verify",
+        description = "Compare the source with ClickHouse, all columns of all rows.")
+final class VerifyCommand implements Callable<Integer> {
+    @Spec private CommandSpec command;
+
+    @Option(names = "--table", paramLabel = "SCHEMA.TABLE", description = "Only this table.")
+    private @Nullable String table;
+
+    @Option(
+            names = "--timeout",
+            defaultValue = "60s",
+            converter = Durations.class,
+            description =
+                    "How long to wait for the watermark, each time (default ${DEFAULT-VALUE}).")
+    private Duration timeout;
+
+    @Option(
+            names = "--summary",
+            paramLabel = "json",
+            description = "json: one JSON object as the last line.")
+    private @Nullable String summary;
+
+    @SuppressWarnings("NullAway.Init") // picocli sets them
+    VerifyCommand() {}
+
+    @Override
+    public Integer call() throws InterruptedException, SQLException {
+        Configuration configuration = ConfiguredCommand.load(command);
+        PrintWriter out = command.commandLine().getOut();
+        PrintWriter err = command.commandLine().getErr();
+        Verification.Outcome outcome;
+        try (ProgressBar bar = new ProgressBar(err)) {
+            outcome =
+                    Verification.of(configuration, timeout).run(table, new VerifyProgressBar(bar));
+        }
+        print(outcome, out);
+        if ("json".equals(summary)) {
+            out.println(outcome.toJson());
+        }
+        out.flush();
+        return outcome.ok() ? ExitCodes.OK : ExitCodes.UNEQUAL;
+    }
+
+    static void print(Verification.Outcome outcome, PrintWriter out) {
+        for (TableResult result : outcome.results()) {
+            out.printf(
+                    "%-40s %12d rows  %s%n",
+                    result.table(),
+                    result.sourceRows(),
+                    result.equal()
+                            ? "equal"
+                            : result.different()
+                                    + " differ, "
+                                    + result.missing()
+                                    + " missing, "
+                                    + result.extra()
+                                    + " only in ClickHouse");
+            for (TableResult.Difference difference : result.differences()) {
+                out.println("  " + describe(difference));
+            }
+        }
+        outcome.setAside().forEach(line -> out.println("not replicated: " + line));
+        out.println(outcome.ok() ? "everything is equal" : "NOT equal: " + outcome.reason());
+    }
+
+    private static String describe(TableResult.Difference difference) {
+        return switch (difference.kind()) {
+            case MISSING_IN_CLICKHOUSE ->
+                    "missing in ClickHouse: " + difference.key() + ": " + difference.source();
+            case ONLY_IN_CLICKHOUSE ->
+                    "only in ClickHouse: " + difference.key() + ": " + difference.target();
+            case DIFFERENT ->
+                    difference.key()
+                            + ": "
+                            + difference.column()
+                            + " is "
+                            + difference.source()
+                            + " on the source, "
+                            + difference.target()
+                            + " in ClickHouse";
+        };
+    }
+}

@@ -1,0 +1,259 @@
+package dev.walshadow.daemon.verify;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.control.ControlClient;
+import dev.walshadow.daemon.replication.SourceDatabase;
+import dev.walshadow.daemon.replication.Targets;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.pipeline.TableState;
+import dev.walshadow.pipeline.TableStatus;
+import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.shadow.CatalogReader;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Compares every replicated table of a configuration's source with ClickHouse. */
+public final class Verification {
+    /**
+     * What was found.
+     *
+     * @param setAside tables that are held back or quarantined, each with its reason
+     */
+    public record Outcome(List<TableResult> results, List<String> setAside) {
+        public Outcome {
+            results = List.copyOf(results);
+            setAside = List.copyOf(setAside);
+        }
+
+        /** All compared rows are equal, there are some, and no table was left out. */
+        public boolean ok() {
+            return reason().isEmpty();
+        }
+
+        public long rows() {
+            return results.stream().mapToLong(TableResult::sourceRows).sum();
+        }
+
+        /** Why it is not ok; empty if it is. */
+        public String reason() {
+            long unequal = results.stream().filter(result -> !result.equal()).count();
+            if (unequal > 0) {
+                return unequal + " of " + results.size() + " tables differ";
+            }
+            if (!setAside.isEmpty()) {
+                return setAside.size() + " tables are not replicated";
+            }
+            if (results.isEmpty()) {
+                return "no table was compared";
+            }
+            return rows() == 0 ? "no row was compared" : "";
+        }
+
+        public String toJson() {
+            JsonMapper json = new JsonMapper();
+            ObjectNode root = json.createObjectNode();
+            root.put("ok", ok());
+            root.put("tables", results.size());
+            root.put("rows", rows());
+            root.put("missing", results.stream().mapToLong(TableResult::missing).sum());
+            root.put("extra", results.stream().mapToLong(TableResult::extra).sum());
+            root.put("different", results.stream().mapToLong(TableResult::different).sum());
+            ArrayNode aside = root.putArray("set_aside");
+            setAside.forEach(aside::add);
+            if (!ok()) {
+                root.put("reason", reason());
+            }
+            return json.writeValueAsString(root);
+        }
+    }
+
+    private final Configuration configuration;
+    private final Duration timeout;
+
+    private Verification(Configuration configuration, Duration timeout) {
+        this.configuration = configuration;
+        this.timeout = timeout;
+    }
+
+    /**
+     * @param timeout for each wait until the watermark has passed a position
+     */
+    public static Verification of(Configuration configuration, Duration timeout) {
+        return new Verification(configuration, timeout);
+    }
+
+    /**
+     * Compares.
+     *
+     * @param only {@code schema.table}, or null for all
+     */
+    public Outcome run(@Nullable String only, VerifyProgress progress)
+            throws InterruptedException, SQLException {
+        SourceDatabase database = SourceDatabase.of(configuration);
+        try (Connection session = database.openOrExplain();
+                ClickHouseClient client = Targets.client(configuration)) {
+            List<RelationDescriptor> relations = new CatalogReader().readAll(session);
+            String encoding = encoding(session);
+            TargetTables tables =
+                    Targets.tables(
+                            configuration,
+                            client,
+                            systemIdentifier(session),
+                            database.settings(),
+                            encoding);
+            SourceRows source = new SourceRows(session);
+            TableComparison comparison =
+                    new TableComparison(
+                            source, new TargetRows(client), this::awaitCurrent, progress);
+            awaitCurrent();
+            return compareAll(tables, relations, only, comparison, progress, session);
+        }
+    }
+
+    private Outcome compareAll(
+            TargetTables tables,
+            List<RelationDescriptor> relations,
+            @Nullable String only,
+            TableComparison comparison,
+            VerifyProgress progress,
+            Connection session)
+            throws InterruptedException, SQLException {
+        Map<Integer, RelationDescriptor> byOid = new HashMap<>();
+        relations.forEach(relation -> byOid.put(relation.oid(), relation));
+        List<String> setAside = new ArrayList<>();
+        List<ComparedTable> compared = new ArrayList<>();
+        for (TableStatus table : tables.status()) {
+            if (only != null && !only.equals(table.name().toString())) {
+                continue;
+            }
+            TableMapping mapping = tables.mapping(table.databaseOid(), table.relationOid());
+            RelationDescriptor relation = byOid.get(table.relationOid());
+            if (table.state() == TableState.HELD || table.state() == TableState.QUARANTINED) {
+                setAside.add(table.name() + ": " + table.reason());
+            } else if (mapping == null || relation == null) {
+                setAside.add(table.name() + ": it is gone on the source");
+            } else {
+                compared.add(compared(relation, mapping));
+            }
+        }
+        if (only != null && compared.isEmpty() && setAside.isEmpty()) {
+            throw new ConfigurationException(
+                    DaemonCodes.UNKNOWN_TABLE, "no replicated table has the name " + only);
+        }
+        List<TableResult> results = new ArrayList<>();
+        for (ComparedTable table : compared) {
+            long rows = estimatedRows(session, table);
+            progress.tableStarted(table, results.size() + 1, compared.size(), rows * 2);
+            TableResult result = comparison.compare(table, rows);
+            progress.tableFinished(result);
+            results.add(result);
+        }
+        return new Outcome(results, setAside);
+    }
+
+    private static ComparedTable compared(RelationDescriptor relation, TableMapping mapping) {
+        Map<Integer, AttributeDescriptor> attributes = new HashMap<>();
+        relation.attributes().forEach(attribute -> attributes.put(attribute.number(), attribute));
+        Map<Integer, TypeDescriptor> types = new HashMap<>();
+        relation.types().forEach(type -> types.put(type.oid(), type));
+        List<ComparedTable.Column> columns = new ArrayList<>();
+        for (ColumnMapping column : mapping.columns()) {
+            AttributeDescriptor attribute = attributes.get(column.attributeNumber());
+            if (attribute == null) {
+                continue;
+            }
+            columns.add(
+                    new ComparedTable.Column(
+                            attribute.name(),
+                            baseType(attribute.typeOid(), types),
+                            column.name(),
+                            column.type(),
+                            mapping.isKey(column)));
+        }
+        return new ComparedTable(
+                relation.name(),
+                mapping.database(),
+                mapping.table(),
+                mapping.meta().isDeleted(),
+                columns);
+    }
+
+    private static String baseType(int oid, Map<Integer, TypeDescriptor> types) {
+        TypeDescriptor type = types.get(oid);
+        while (type != null && type.baseTypeOid() != 0) {
+            type = types.get(type.baseTypeOid());
+        }
+        return type == null ? "" : type.name();
+    }
+
+    private static long estimatedRows(Connection session, ComparedTable table) throws SQLException {
+        String name =
+                SourceRows.quoteIdentifier(table.source().schema())
+                        + "."
+                        + SourceRows.quoteIdentifier(table.source().name());
+        try (Statement statement = session.createStatement();
+                ResultSet row = statement.executeQuery("SELECT count(*) FROM ONLY " + name)) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    private static String encoding(Connection session) throws SQLException {
+        return text(
+                session,
+                "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname ="
+                        + " current_database()");
+    }
+
+    private static long systemIdentifier(Connection session) throws SQLException {
+        return Long.parseUnsignedLong(
+                text(session, "SELECT system_identifier::text FROM pg_control_system()"));
+    }
+
+    private static String text(Connection session, String sql) throws SQLException {
+        try (Statement statement = session.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getString(1);
+        }
+    }
+
+    /** Asks the daemon, which learns the source's position itself. */
+    private void awaitCurrent() throws InterruptedException {
+        JsonNode answer =
+                ControlClient.send(
+                        StateDirectory.controlSocket(configuration.get(Settings.STATE_DIR)),
+                        ControlClient.request("wait").put("timeout_millis", timeout.toMillis()));
+        if (!answer.path("durable").asBoolean(false)) {
+            throw new RetryException(
+                    DaemonCodes.WAIT_TIMED_OUT,
+                    "ClickHouse did not reach the source's position within "
+                            + timeout.toSeconds()
+                            + " s: "
+                            + answer.path("message").asString("")
+                            + "; see walshadow status, or give a longer --timeout");
+        }
+    }
+}
