@@ -47,8 +47,7 @@ public final class Demo implements AutoCloseable {
         this.out = out;
         try {
             directory = Files.createTempDirectory("walshadow-demo");
-            Files.setPosixFilePermissions(
-                    directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+            Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         } catch (IOException e) {
             throw new UncheckedIOException("cannot make a temporary directory", e);
         }
@@ -131,16 +130,16 @@ public final class Demo implements AutoCloseable {
                     left = end - System.nanoTime()) {
                 Thread.sleep(Math.min(step, Math.max(1, left / 1_000_000)));
                 JsonNode status = running.status();
-                view.show(status, load.rows(), Math.max(0, (end - System.nanoTime()) / 1_000_000_000));
+                view.show(
+                        status,
+                        load.rows(),
+                        Math.max(0, (end - System.nanoTime()) / 1_000_000_000));
                 SQLException failure = load.failure();
                 if (failure != null) {
                     throw failure;
                 }
             }
-            say(
-                    "load: %,d rows in %,d transactions committed",
-                    load.rows(),
-                    load.transactions());
+            say("load: %,d rows in %,d transactions committed", load.rows(), load.transactions());
         }
     }
 

@@ -1,0 +1,217 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.state.Manifest;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.embedded.EmbeddedPostgresBinaries;
+import dev.walshadow.pipeline.Pipeline;
+import dev.walshadow.pipeline.PipelineEvents;
+import dev.walshadow.pipeline.PipelineOptions;
+import dev.walshadow.pipeline.Quarantine;
+import dev.walshadow.postgres.wal.WalPages;
+import dev.walshadow.shadow.ShadowBinaries;
+import dev.walshadow.shadow.ShadowCluster;
+import dev.walshadow.shadow.ShadowSessions;
+import dev.walshadow.shadow.WalSender;
+import dev.walshadow.source.SegmentArchive;
+import dev.walshadow.source.SegmentSink;
+import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.WalStream;
+import dev.walshadow.source.replication.LiveWalSource;
+import dev.walshadow.source.replication.StandbyStatus;
+import dev.walshadow.transaction.RecordFilter;
+import dev.walshadow.transaction.TransactionBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Builds the parts of one run of the stream, from a position on, and owns them until {@link #close}
+ * stops them in the order of the flow.
+ */
+final class Assembly implements AutoCloseable {
+    /** Names the sockets only; nothing listens on TCP. */
+    private static final int SENDER_PORT = 5433;
+
+    private static final int SHADOW_PORT = 5434;
+    private static final int FIRST_NORMAL_OBJECT_ID = 16384;
+
+    private final Configuration configuration;
+    private final StateDirectory state;
+    private final Prepared prepared;
+
+    final WalPages pages;
+    final SegmentArchive archive;
+    final DescriptorLog log;
+    final StandbyStatus status = new StandbyStatus();
+    final Pipeline pipeline;
+    final TransactionBuffer buffer;
+    final WalSender sender;
+    final ShadowCluster shadow;
+    final CatalogCapture capture;
+    final LiveWalSource source;
+    final ProgressKeeper progress;
+    final WalPump pump;
+
+    /**
+     * @param from where the stream begins
+     * @param decodeFrom first record that is handed on
+     * @param manifest how far an earlier run was durable
+     */
+    Assembly(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase database,
+            Prepared prepared,
+            DescriptorLog log,
+            StreamSnapshot from,
+            long decodeFrom,
+            Manifest manifest,
+            PipelineEvents events) {
+        this.configuration = configuration;
+        this.state = state;
+        this.prepared = prepared;
+        this.log = log;
+        pages = from.pages();
+        archive = new SegmentArchive(state.archive(), pages);
+        pipeline = startPipeline(manifest, events);
+        buffer = new TransactionBuffer(bufferOptions(), pipeline);
+        sender = new WalSender(senderOptions(from));
+        shadow = new ShadowCluster(shadowOptions());
+        capture =
+                new CatalogCapture(
+                        log,
+                        new ShadowSessions(shadow, sender, prepared::superusers),
+                        prepared.database().oid(),
+                        prepared.database().name(),
+                        new ReplicatedTables(pipeline, prepared.selection()));
+        source = new LiveWalSource(sourceOptions(database), status, new SourceLog());
+        progress = new ProgressKeeper(state.manifest(), status, manifest);
+        pump =
+                new WalPump(
+                        source,
+                        pages.timeline(),
+                        from.segmentStart(),
+                        buffer,
+                        pipeline,
+                        progress,
+                        sender);
+        SegmentSink segments =
+                (startLsn, segment, length, next) -> {
+                    archive.segmentComplete(startLsn, segment, length, next);
+                    sender.segmentComplete(startLsn);
+                };
+        pump.use(new WalStream(from, decodeFrom, sender::publish, pump::onRecord, segments));
+    }
+
+    private Pipeline startPipeline(Manifest manifest, PipelineEvents events) {
+        PipelineOptions options =
+                new PipelineOptions(
+                        pages.systemIdentifier(),
+                        state.root(),
+                        manifest.durablePosition(),
+                        configuration.get(Settings.PIPELINE_DECODERS),
+                        configuration.get(Settings.PIPELINE_INSERTERS),
+                        configuration.get(Settings.BATCH_ROWS),
+                        configuration.get(Settings.BATCH_BYTES),
+                        configuration.get(Settings.BATCH_AGE),
+                        Duration.ofMillis(10),
+                        32L << 20,
+                        configuration.get(Settings.MEMORY_BATCHES),
+                        16L << 20,
+                        configuration.get(Settings.TOAST_MODE).equals("destination"));
+        return Pipeline.start(
+                options,
+                new Pipeline.Surroundings(
+                        prepared.client(),
+                        log,
+                        prepared.tables(),
+                        Quarantine.open(state.root(), pages.systemIdentifier()),
+                        events,
+                        null));
+    }
+
+    private TransactionBuffer.Options bufferOptions() {
+        int followed = prepared.database().oid();
+        RecordFilter filter =
+                new RecordFilter() {
+                    @Override
+                    public boolean keepsDatabase(int databaseOid) {
+                        return databaseOid == followed;
+                    }
+
+                    @Override
+                    public boolean keepsRelation(
+                            int tablespaceOid, int databaseOid, int relationNumber) {
+                        return Integer.compareUnsigned(relationNumber, FIRST_NORMAL_OBJECT_ID)
+                                >= 0;
+                    }
+                };
+        return new TransactionBuffer.Options(
+                configuration.get(Settings.MEMORY_TRANSACTIONS),
+                state.spill(),
+                pages.systemIdentifier(),
+                pages.majorVersion(),
+                filter,
+                Pipeline.toastRelations(log),
+                TransactionBuffer.Options.DEFAULT_PATIENCE);
+    }
+
+    private WalSender.Options senderOptions(StreamSnapshot from) {
+        return new WalSender.Options(
+                pages.systemIdentifier(),
+                pages.timeline(),
+                pages.segmentSize(),
+                from.segmentStart(),
+                state.archive(),
+                state.run(),
+                SENDER_PORT,
+                prepared.serverVersion());
+    }
+
+    private ShadowCluster.Options shadowOptions() {
+        Path binaries =
+                ShadowBinaries.find(
+                        configuration.find(Settings.SHADOW_BINARIES).orElse(null),
+                        pages.majorVersion(),
+                        () -> EmbeddedPostgresBinaries.unpack(pages.majorVersion()));
+        Set<String> locales = new HashSet<>();
+        prepared.databases()
+                .forEach(each -> locales.addAll(List.of(each.collate(), each.ctype())));
+        return new ShadowCluster.Options(
+                state.shadow(),
+                state.run(),
+                binaries,
+                state.archive(),
+                sender.connectionInfo(),
+                SHADOW_PORT,
+                configuration.find(Settings.SHADOW_USER).orElse(null),
+                locales,
+                Map.of());
+    }
+
+    private LiveWalSource.Options sourceOptions(SourceDatabase database) {
+        return new LiveWalSource.Options(
+                database.settings(),
+                configuration.get(Settings.SOURCE_SLOT),
+                prepared.firstAttach(),
+                pages.systemIdentifier(),
+                configuration.get(Settings.SOURCE_STATUS_INTERVAL));
+    }
+
+    /** The shadow last: it may still ask for what was published. */
+    @Override
+    public void close() {
+        source.close();
+        pipeline.close();
+        shadow.close();
+        sender.close();
+        buffer.close();
+        log.close();
+    }
+}

@@ -1,0 +1,86 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.RelationShapes;
+import dev.walshadow.daemon.preflight.TableSelection;
+import dev.walshadow.pipeline.Pipeline;
+import dev.walshadow.pipeline.PipelineCodes;
+import dev.walshadow.pipeline.TableState;
+import dev.walshadow.pipeline.TableStatus;
+import dev.walshadow.postgres.Lsn;
+import java.util.ArrayList;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides what a catalog change means for the replicated tables: a changed shape sets the table
+ * aside, by name and with the difference; a new table is reported. Called by the pump at a hold.
+ */
+final class ReplicatedTables implements CatalogCapture.Changes {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicatedTables.class);
+
+    private final Pipeline pipeline;
+    private final TableSelection selection;
+
+    ReplicatedTables(Pipeline pipeline, TableSelection selection) {
+        this.pipeline = pipeline;
+        this.selection = selection;
+    }
+
+    @Override
+    public void appeared(RelationDescriptor relation, long position) {
+        if (selection.matches(relation)) {
+            setAside(
+                    relation,
+                    "the table was created at " + Lsn.format(position)
+                            + ", after the attach, and is not replicated; attach anew with an empty"
+                            + " [state] dir and empty target tables to include it",
+                    position);
+        }
+    }
+
+    @Override
+    public void changed(RelationDescriptor before, RelationDescriptor after, long position) {
+        String difference = RelationShapes.shapeDiffers(before, after);
+        if (difference != null && selection.matches(before)) {
+            setAside(
+                    before,
+                    "its shape changed at " + Lsn.format(position) + ": " + difference
+                            + "; attach anew with an empty [state] dir and empty target tables",
+                    position);
+        }
+    }
+
+    @Override
+    public void dropped(RelationDescriptor before, long position) {
+        if (selection.matches(before)) {
+            setAside(
+                    before,
+                    "the table was dropped on the source at " + Lsn.format(position)
+                            + "; its rows stay in ClickHouse as they were",
+                    position);
+        }
+    }
+
+    private void setAside(RelationDescriptor relation, String reason, long position) {
+        LOG.warn("{} {}: {}", PipelineCodes.SHAPE_CHANGED, relation.label(), reason);
+        pipeline.quarantine(
+                relation.databaseOid(),
+                relation.oid(),
+                PipelineCodes.SHAPE_CHANGED,
+                reason,
+                position);
+    }
+
+    /** Every table that is held back or quarantined, with its reason. */
+    static List<String> setAside(Pipeline pipeline) {
+        List<String> lines = new ArrayList<>();
+        for (TableStatus table : pipeline.tables()) {
+            if (table.state() == TableState.HELD || table.state() == TableState.QUARANTINED) {
+                lines.add(table.name() + " is not replicated: " + table.reason());
+            }
+        }
+        return lines;
+    }
+}

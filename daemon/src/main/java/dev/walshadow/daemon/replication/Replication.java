@@ -1,0 +1,226 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.Invariant;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.state.Manifest;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.pipeline.PipelineEvents;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.wal.WalPages;
+import dev.walshadow.source.SegmentArchive;
+import dev.walshadow.source.StreamSnapshot;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * A replication from its start to its end: preflight, then either the first attach or the resume of
+ * an earlier one, then the stream until it is closed or fails.
+ */
+public final class Replication implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Replication.class);
+
+    private final Configuration configuration;
+    private final StateDirectory state;
+    private final SourceDatabase source;
+    private final Prepared prepared;
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    private final FirstAttach firstAttach;
+    private final Thread worker;
+
+    private volatile @Nullable Assembly assembly;
+    private volatile boolean closing;
+
+    private Replication(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase source,
+            Prepared prepared) {
+        this.configuration = configuration;
+        this.state = state;
+        this.source = source;
+        this.prepared = prepared;
+        this.firstAttach = new FirstAttach(configuration, state, source, prepared, this::assemble);
+        this.worker = Thread.ofPlatform().name("wal-pump").unstarted(this::work);
+    }
+
+    /**
+     * Checks everything, then goes on in threads of its own.
+     *
+     * @throws ConfigurationException with every finding; nothing was changed
+     */
+    public static Replication start(Configuration configuration, StateDirectory state) {
+        SourceDatabase source = SourceDatabase.of(configuration);
+        Prepared prepared = new Preflight(configuration, state, source).check();
+        Replication replication = new Replication(configuration, state, source, prepared);
+        replication.worker.start();
+        return replication;
+    }
+
+    private void work() {
+        try {
+            Manifest manifest = prepared.manifest();
+            if (manifest == null) {
+                firstAttach.run();
+            } else {
+                resume(manifest);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (RuntimeException | Error e) {
+            if (!closing) {
+                failure.compareAndSet(null, e);
+                LOG.error("replication ends: {}", e.getMessage(), e);
+            }
+        } finally {
+            ended.countDown();
+        }
+    }
+
+    private void resume(Manifest manifest) throws InterruptedException {
+        WalPages pages =
+                new WalPages(
+                        prepared.major(),
+                        manifest.systemIdentifier(),
+                        manifest.timeline(),
+                        manifest.segmentSize());
+        StreamSnapshot from =
+                new SegmentArchive(state.archive(), pages).resumeAt(manifest.resumeFloor());
+        DescriptorLog log =
+                DescriptorLog.open(state.descriptorLog(), manifest.systemIdentifier());
+        prepared.tables()
+                .resume(
+                        log.active(Long.MAX_VALUE).stream()
+                                .filter(prepared.selection()::matches)
+                                .toList());
+        Assembly parts = assemble(log, from, manifest.resumeFloor(), manifest);
+        LOG.info(
+                "resuming at {}; durable up to {}",
+                Lsn.format(manifest.resumeFloor()),
+                Lsn.format(manifest.durablePosition()));
+        parts.pump.holdWith(parts.capture);
+        parts.pump.keepProgress();
+        parts.shadow.start();
+        parts.pump.run();
+    }
+
+    /** Builds the parts and makes them those that status and close see. */
+    private Assembly assemble(
+            DescriptorLog log, StreamSnapshot from, long decodeFrom, Manifest manifest) {
+        Assembly parts =
+                new Assembly(
+                        configuration,
+                        state,
+                        source,
+                        prepared,
+                        log,
+                        from,
+                        decodeFrom,
+                        manifest,
+                        new Events());
+        assembly = parts;
+        return parts;
+    }
+
+    private static final class Events implements PipelineEvents {
+        @Override
+        public void targetReachable(boolean reachable, String reason) {
+            if (reachable) {
+                LOG.info("ClickHouse answers again");
+            } else {
+                LOG.warn("ClickHouse does not answer: {}; waiting for it", reason);
+            }
+        }
+    }
+
+    /** Returns after {@link #close}; throws what ended the replication. */
+    public void awaitEnd() throws InterruptedException {
+        ended.await();
+        switch (failure.get()) {
+            case null -> {}
+            case WalshadowException known -> throw known;
+            case Error error -> throw error;
+            case Throwable other -> throw new IllegalStateException(other);
+        }
+    }
+
+    /** Waits until what is committed on the source now is durable, the initial load included. */
+    public ObjectNode await(JsonMapper json, long deadline) throws InterruptedException {
+        ObjectNode answer = json.createObjectNode();
+        long target = sourcePosition();
+        answer.put("lsn", Lsn.format(target));
+        boolean durable = firstAttach.awaitDone(deadline) && awaitDurable(target, deadline);
+        answer.put("durable", durable);
+        if (!durable) {
+            answer.put("message", Status.explain(prepared, firstAttach, assembly, failure.get()));
+        }
+        Assembly parts = assembly;
+        List<String> aside =
+                parts == null ? List.of() : ReplicatedTables.setAside(parts.pipeline);
+        var lines = answer.putArray("set_aside");
+        aside.forEach(lines::add);
+        return answer;
+    }
+
+    private boolean awaitDurable(long target, long deadline) throws InterruptedException {
+        Assembly parts = assembly;
+        Invariant.check(parts != null, "a stream runs once the first attach is done");
+        long left = deadline - System.nanoTime();
+        return failure.get() == null
+                && parts != null
+                && parts.pipeline.awaitDurable(target, java.time.Duration.ofNanos(left));
+    }
+
+    private long sourcePosition() {
+        try (Connection session = source.open()) {
+            return SourceDatabase.currentPosition(session, prepared.segmentSize());
+        } catch (SQLException e) {
+            throw new ConfigurationException(
+                    DaemonCodes.SOURCE_UNREACHABLE,
+                    "the source's position cannot be asked for: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** What {@code walshadow status --json} prints. */
+    public ObjectNode status(JsonMapper json) {
+        return Status.of(json, configuration, prepared, firstAttach, assembly, failure.get());
+    }
+
+    @Override
+    public void close() {
+        closing = true;
+        Assembly parts = assembly;
+        firstAttach.close();
+        if (parts != null) {
+            parts.source.close();
+        }
+        worker.interrupt();
+        try {
+            worker.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (parts != null) {
+            parts.close();
+        }
+        prepared.client().close();
+    }
+
+    String targetUrl() {
+        return configuration.get(Settings.CLICKHOUSE_URL);
+    }
+}

@@ -1,0 +1,144 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.pipeline.Pipeline;
+import dev.walshadow.postgres.wal.WalRecord;
+import dev.walshadow.shadow.WalSender;
+import dev.walshadow.source.CatalogBoundary;
+import dev.walshadow.source.Decision;
+import dev.walshadow.source.WalChunk;
+import dev.walshadow.source.WalSource;
+import dev.walshadow.source.WalStream;
+import dev.walshadow.transaction.TransactionBuffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The thread that everything about the WAL happens on: receive, filter, publish, hold, buffer,
+ * commit, keep progress. The one writer of the stream, the buffer, the descriptor log, the archive
+ * and the manifest.
+ */
+final class WalPump implements Runnable {
+    /** What the pump does between chunks: the hand-off of the initial load, for one. */
+    interface Between {
+        void atRecordEnd(long position) throws InterruptedException;
+    }
+
+    /** Who else wants to see the records, before they are buffered. */
+    interface Observer {
+        void onRecord(WalRecord record) throws InterruptedException;
+    }
+
+    private final WalSource source;
+    private final int timeline;
+    private final long start;
+    private final TransactionBuffer buffer;
+    private final Pipeline pipeline;
+    private final ProgressKeeper progress;
+    private final WalSender sender;
+    private final WalChunk chunk = new WalChunk();
+
+    private @Nullable WalStream stream;
+    private @Nullable CatalogCapture capture;
+    private @Nullable Observer observer;
+    private @Nullable Between between;
+    private boolean keepsProgress;
+
+    private volatile long received;
+    private volatile long handedOn;
+    private volatile long walBytes;
+
+    WalPump(
+            WalSource source,
+            int timeline,
+            long start,
+            TransactionBuffer buffer,
+            Pipeline pipeline,
+            ProgressKeeper progress,
+            WalSender sender) {
+        this.source = source;
+        this.timeline = timeline;
+        this.start = start;
+        this.buffer = buffer;
+        this.pipeline = pipeline;
+        this.progress = progress;
+        this.sender = sender;
+    }
+
+    /** Before the thread starts. */
+    void use(WalStream newStream) {
+        stream = newStream;
+    }
+
+    /** From now on commits that change catalogs hold. Before the start, or on the pump. */
+    void holdWith(CatalogCapture newCapture) {
+        capture = newCapture;
+    }
+
+    /** Before the start, or on the pump; null ends it. */
+    void observe(@Nullable Observer newObserver, @Nullable Between newBetween) {
+        observer = newObserver;
+        between = newBetween;
+    }
+
+    /** From now on progress is durable and told to the source. Before the start, or on the pump. */
+    void keepProgress() {
+        keepsProgress = true;
+    }
+
+    long received() {
+        return received;
+    }
+
+    long handedOn() {
+        return handedOn;
+    }
+
+    /** WAL received by this process. */
+    long walBytes() {
+        return walBytes;
+    }
+
+    /** The record sink of the stream. */
+    void onRecord(WalRecord record, Decision decision, @Nullable CatalogBoundary boundary)
+            throws InterruptedException {
+        if (observer != null) {
+            observer.onRecord(record);
+        }
+        if (boundary != null && capture != null) {
+            capture.hold(boundary);
+        }
+        buffer.onRecord(record);
+    }
+
+    @Override
+    public void run() {
+        try {
+            pump();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void pump() throws InterruptedException {
+        WalStream into = java.util.Objects.requireNonNull(stream, "a stream to pump into");
+        source.start(timeline, start);
+        while (!Thread.currentThread().isInterrupted() && source.next(chunk)) {
+            if (chunk.length() > 0) {
+                into.push(chunk.startLsn(), chunk.buffer(), chunk.offset(), chunk.length());
+                walBytes += chunk.length();
+            }
+            received = into.nextLsn();
+            handedOn = into.lastRecordEnd();
+            if (between != null) {
+                between.atRecordEnd(handedOn);
+            }
+            pipeline.advance(handedOn);
+            if (keepsProgress) {
+                progress.keep(
+                        handedOn,
+                        buffer.resumeFloor(handedOn),
+                        pipeline.watermark(),
+                        sender.appliedLsn());
+            }
+        }
+    }
+}
