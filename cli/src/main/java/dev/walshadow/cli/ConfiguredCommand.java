@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
-import picocli.CommandLine.Spec;
 
 /**
  * {@code --config FILE} and a flag for every setting ({@code --source-slot}). A mixin: {@link
@@ -21,7 +20,7 @@ import picocli.CommandLine.Spec;
 final class ConfiguredCommand {
     private ConfiguredCommand() {}
 
-    static void addTo(@Spec CommandSpec command) {
+    static void addTo(CommandSpec command) {
         command.addOption(
                 OptionSpec.builder("--config")
                         .paramLabel("FILE")

@@ -2,6 +2,7 @@ package dev.walshadow.cli;
 
 import dev.walshadow.base.WalshadowException;
 import java.io.PrintWriter;
+import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -15,12 +16,19 @@ import picocli.CommandLine.Spec;
         version = "walshadow 0.1.0-SNAPSHOT",
         description = "Replicates PostgreSQL into ClickHouse from the physical write-ahead log.",
         subcommands = {
+            DemoCommand.class,
+            RunCommand.class,
+            WaitCommand.class,
+            VerifyCommand.class,
+            StatusCommand.class,
             PostgresCommand.class,
             ClickHouseCommand.class,
             WalCommand.class,
             CommandLine.HelpCommand.class
         })
 public final class Main implements Runnable {
+    private static final Set<String> CONFIGURED = Set.of("run", "wait", "verify", "status");
+
     @Spec private CommandSpec command;
 
     @SuppressWarnings("NullAway.Init") // picocli sets it
@@ -34,6 +42,9 @@ public final class Main implements Runnable {
         CommandLine main = new CommandLine(new Main());
         for (CommandLine subcommand : main.getSubcommands().values()) {
             CommandSpec spec = subcommand.getCommandSpec();
+            if (CONFIGURED.contains(spec.name())) {
+                ConfiguredCommand.addTo(spec);
+            }
             if (spec.findOption("--help") == null) {
                 spec.addOption(help());
             }

@@ -44,7 +44,24 @@ final class MetadataDatabase {
             long positionLsn,
             long baselineLsn,
             long discardedRows,
-            String mapping) {}
+            String mapping) {
+        /** The same table, to be dropped and made anew if it was ever made. */
+        LedgerRow startedOver() {
+            return new LedgerRow(
+                    databaseOid,
+                    relationOid,
+                    schema,
+                    name,
+                    targetDatabase,
+                    targetTable,
+                    targetTable.isEmpty() ? TableState.HELD : TableState.LOADING,
+                    "",
+                    0,
+                    0,
+                    0,
+                    mapping);
+        }
+    }
 
     private final ClickHouseClient client;
     private final String database;

@@ -119,9 +119,45 @@ public final class TargetTables {
             }
             if (row == null) {
                 checkTarget(shape, mapping, problems);
+            } else if (isFilled(row)) {
+                problems.add(filledBefore(shape, mapping));
             }
         }
         return problems;
+    }
+
+    private static String filledBefore(RelationDescriptor shape, TableMapping mapping) {
+        return PipelineCodes.TARGET_NOT_EMPTY
+                + " the target table "
+                + mapping.target()
+                + " of "
+                + shape.label()
+                + " was filled from this source with another state directory. Start with that state"
+                + " directory, or drop the table (DROP TABLE "
+                + Ddl.qualified(mapping.database(), mapping.table())
+                + ") to load it anew";
+    }
+
+    /** Whether an attach that was finished has left rows there. */
+    private boolean isFilled(LedgerRow row) {
+        boolean finished =
+                row.state() == TableState.LIVE || row.state() == TableState.QUARANTINED;
+        return finished
+                && !row.targetTable().isEmpty()
+                && TableShape.read(client, row.targetDatabase(), row.targetTable()) != null
+                && client.queryValue(
+                                "SELECT 1 FROM "
+                                        + Ddl.qualified(row.targetDatabase(), row.targetTable())
+                                        + " LIMIT 1")
+                        != null;
+    }
+
+    /**
+     * The attach that filled the ledger's tables was not finished, and begins anew: all of them may
+     * be dropped. Before {@link #problems} and {@link #attach}.
+     */
+    public void startOver() {
+        ledger.replaceAll((_, row) -> row.startedOver());
     }
 
     private void checkTarget(
@@ -173,7 +209,7 @@ public final class TargetTables {
 
     /**
      * First attach, or the restart of an unfinished one: creates databases and tables; tables whose
-     * baseline is unfinished are dropped and made anew; finished ones stay.
+     * baseline is unfinished are dropped and made anew.
      *
      * @param baselineLsn B, the high half of the baseline rows' versions
      * @throws ConfigurationException with all {@link #problems}
@@ -186,6 +222,7 @@ public final class TargetTables {
                     "the tables cannot be attached; nothing was changed:\n"
                             + String.join("\n", problems));
         }
+        startOver();
         metadata.create();
         metadataExists = true;
         tables.clear();

@@ -29,6 +29,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * Builds the parts of one run of the stream, from a position on, and owns them until {@link #close}
@@ -39,11 +40,17 @@ final class Assembly implements AutoCloseable {
     private static final int SENDER_PORT = 5433;
 
     private static final int SHADOW_PORT = 5434;
+    private static final Duration IDLE_SEAL_INTERVAL = Duration.ofMillis(10);
+    private static final long QUEUE_BYTES = 32L << 20;
+    private static final long DEFERRED_BYTES = 16L << 20;
+    private static final Duration SOURCE_SILENCE = Duration.ofSeconds(60);
     private static final int FIRST_NORMAL_OBJECT_ID = 16384;
 
     private final Configuration configuration;
     private final StateDirectory state;
     private final Prepared prepared;
+
+    private final List<Thread> beside = new CopyOnWriteArrayList<>();
 
     final WalPages pages;
     final SegmentArchive archive;
@@ -120,10 +127,10 @@ final class Assembly implements AutoCloseable {
                         configuration.get(Settings.BATCH_ROWS),
                         configuration.get(Settings.BATCH_BYTES),
                         configuration.get(Settings.BATCH_AGE),
-                        Duration.ofMillis(10),
-                        32L << 20,
+                        IDLE_SEAL_INTERVAL,
+                        QUEUE_BYTES,
                         configuration.get(Settings.MEMORY_BATCHES),
-                        16L << 20,
+                        DEFERRED_BYTES,
                         configuration.get(Settings.TOAST_MODE).equals("destination"));
         return Pipeline.start(
                 options,
@@ -201,13 +208,31 @@ final class Assembly implements AutoCloseable {
                 configuration.get(Settings.SOURCE_SLOT),
                 prepared.firstAttach(),
                 pages.systemIdentifier(),
-                configuration.get(Settings.SOURCE_STATUS_INTERVAL));
+                configuration.get(Settings.SOURCE_STATUS_INTERVAL),
+                SOURCE_SILENCE);
+    }
+
+    /** Runs work of its own until it ends or the parts are closed; its failure ends the pump. */
+    void runBeside(String name, Runnable work) {
+        Thread thread =
+                Thread.ofPlatform()
+                        .name(name)
+                        .start(
+                                () -> {
+                                    try {
+                                        work.run();
+                                    } catch (RuntimeException | Error e) {
+                                        pump.fail(e);
+                                    }
+                                });
+        beside.add(thread);
     }
 
     /** The shadow last: it may still ask for what was published. */
     @Override
     public void close() {
         source.close();
+        beside.forEach(Thread::interrupt);
         pipeline.close();
         shadow.close();
         sender.close();

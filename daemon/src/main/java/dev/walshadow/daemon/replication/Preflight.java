@@ -2,6 +2,7 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
+import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
@@ -22,6 +23,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +44,7 @@ final class Preflight {
     private List<DatabaseInfo> databases = List.of();
     private List<RelationDescriptor> relations = List.of();
     private List<RewrittenCatalog> rewritten = List.of();
-    private String superuser = "";
+    private List<String> superusers = List.of();
 
     Preflight(Configuration configuration, StateDirectory state, SourceDatabase source) {
         this.configuration = configuration;
@@ -55,6 +57,7 @@ final class Preflight {
      */
     Prepared check() {
         note(() -> manifest = Manifest.read(state.manifest()).orElse(null));
+        note(this::checkShadow);
         note(this::checkReplication);
         TableSelection selection =
                 new TableSelection(
@@ -80,7 +83,7 @@ final class Preflight {
                 databases,
                 relations,
                 rewritten,
-                superuser,
+                superusers,
                 selection,
                 client,
                 Objects.requireNonNull(tables[0]));
@@ -99,6 +102,27 @@ final class Preflight {
             findings.add(
                     DaemonCodes.SOURCE_UNREACHABLE,
                     "the source " + source.settings() + " answered: " + e.getMessage());
+        }
+    }
+
+    /** Without a manifest, a complete or foreign shadow is in the way (I12). */
+    private void checkShadow() {
+        ShadowMarkers.State found = ShadowMarkers.inspect(state.shadow());
+        boolean fits =
+                manifest != null
+                        ? found != ShadowMarkers.State.EMPTY
+                                && found != ShadowMarkers.State.FOREIGN
+                        : found == ShadowMarkers.State.EMPTY
+                                || found == ShadowMarkers.State.INCOMPLETE;
+        if (!fits) {
+            findings.add(
+                    DaemonCodes.STATE_TORN,
+                    "the state directory is not whole: "
+                            + (manifest == null ? "there is no " : "there is ")
+                            + state.manifest().getFileName() + ", but the shadow in "
+                            + state.shadow() + " is " + found.name().toLowerCase(Locale.ROOT)
+                            + "; restore the directory from a copy, or attach anew with an empty"
+                            + " [state] dir");
         }
     }
 
@@ -136,7 +160,7 @@ final class Preflight {
             databases = reader.databases(session);
             relations = reader.readAll(session);
             rewritten = rewrittenEverywhere(reader, session);
-            superuser = reader.bootstrapRole(session);
+            superusers = reader.superusers(session);
             session.commit();
         }
         for (String unknown : selection.unknown(relations)) {

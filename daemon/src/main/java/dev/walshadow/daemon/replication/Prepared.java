@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param database the followed one
  * @param relations every relation of the followed database, for the seed of a first attach
  * @param rewrittenCatalogs catalogs with storage numbers of their own, the filter's seed
- * @param superuser name of the role with OID 10
+ * @param superusers roles to read the shadow with, best first
  */
 record Prepared(
         SystemIdentity identity,
@@ -32,7 +32,7 @@ record Prepared(
         List<DatabaseInfo> databases,
         List<RelationDescriptor> relations,
         List<RewrittenCatalog> rewrittenCatalogs,
-        String superuser,
+        List<String> superusers,
         TableSelection selection,
         ClickHouseClient client,
         TargetTables tables) {

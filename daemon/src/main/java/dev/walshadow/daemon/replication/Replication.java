@@ -3,6 +3,7 @@ package dev.walshadow.daemon.replication;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.WalshadowException;
+import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
@@ -111,8 +112,19 @@ public final class Replication implements AutoCloseable {
                 "resuming at {}; durable up to {}",
                 Lsn.format(manifest.resumeFloor()),
                 Lsn.format(manifest.durablePosition()));
+        if (ShadowMarkers.inspect(state.shadow()) == ShadowMarkers.State.INCOMPLETE) {
+            // the manifest was written, the marker not any more
+            ShadowMarkers.complete(
+                    state.shadow(),
+                    new ShadowMarkers.Completion(
+                            manifest.systemIdentifier(),
+                            manifest.timeline(),
+                            manifest.bootstrapStart(),
+                            manifest.handedOn()));
+        }
         parts.pump.holdWith(parts.capture);
         parts.pump.keepProgress();
+        InitialLoad.deliverDeferred(parts, state, source, prepared, null);
         parts.shadow.start();
         parts.pump.run();
     }

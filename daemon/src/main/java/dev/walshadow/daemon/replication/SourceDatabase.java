@@ -11,6 +11,8 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 
 /** SQL sessions on the source. Reads only. */
 public final class SourceDatabase {
@@ -64,6 +66,11 @@ public final class SourceDatabase {
             row.next();
             return recordEnd(Lsn.parse(row.getString(1)), segmentSize);
         }
+    }
+
+    /** Now, in microseconds since 2000-01-01 UTC. */
+    static long postgresMicrosNow() {
+        return ChronoUnit.MICROS.between(Instant.parse("2000-01-01T00:00:00Z"), Instant.now());
     }
 
     static long recordEnd(long lsn, int segmentSize) {

@@ -1,6 +1,8 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.source.replication.HostAddress;
 import dev.walshadow.source.replication.LiveWalSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,15 +14,15 @@ final class SourceLog implements LiveWalSource.Listener {
     private volatile String state = "connecting";
 
     @Override
-    public void connected(String host, long position) {
+    public void connected(HostAddress host, long position) {
         state = "streaming from " + host;
         LOG.info("streaming from {} at {}", host, Lsn.format(position));
     }
 
     @Override
-    public void lost(String reason) {
-        state = "reconnecting: " + reason;
-        LOG.warn("the source's WAL stream was lost: {}; connecting again", reason);
+    public void lost(WalshadowException reason) {
+        state = "reconnecting: " + reason.getMessage();
+        LOG.warn("the source's WAL stream was lost: {}; connecting again", reason.getMessage());
     }
 
     String state() {

@@ -9,6 +9,8 @@ import dev.walshadow.source.WalChunk;
 import dev.walshadow.source.WalSource;
 import dev.walshadow.source.WalStream;
 import dev.walshadow.transaction.TransactionBuffer;
+import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +42,9 @@ final class WalPump implements Runnable {
     private @Nullable CatalogCapture capture;
     private @Nullable Observer observer;
     private @Nullable Between between;
+    private LongSupplier extraFloor = () -> Long.MAX_VALUE;
     private boolean keepsProgress;
+    private volatile @Nullable Throwable failure;
 
     private volatile long received;
     private volatile long handedOn;
@@ -84,6 +88,27 @@ final class WalPump implements Runnable {
         keepsProgress = true;
     }
 
+    /** The same, and writes the first manifest at once. On the pump, between records. */
+    void keepProgressNow() {
+        keepProgress();
+        progress.keepNow(handedOn, floor(), pipeline.watermark(), sender.appliedLsn());
+    }
+
+    /** The resume floor stays at or below what this says. Before the start, or on the pump. */
+    void holdFloorAt(LongSupplier newFloor) {
+        extraFloor = newFloor;
+    }
+
+    /** Ends the pump with this cause. Any thread. */
+    void fail(Throwable cause) {
+        failure = cause;
+        source.close();
+    }
+
+    private long floor() {
+        return Math.min(buffer.resumeFloor(handedOn), extraFloor.getAsLong());
+    }
+
     long received() {
         return received;
     }
@@ -119,7 +144,7 @@ final class WalPump implements Runnable {
     }
 
     private void pump() throws InterruptedException {
-        WalStream into = java.util.Objects.requireNonNull(stream, "a stream to pump into");
+        WalStream into = Objects.requireNonNull(stream, "a stream to pump into");
         source.start(timeline, start);
         while (!Thread.currentThread().isInterrupted() && source.next(chunk)) {
             if (chunk.length() > 0) {
@@ -133,12 +158,14 @@ final class WalPump implements Runnable {
             }
             pipeline.advance(handedOn);
             if (keepsProgress) {
-                progress.keep(
-                        handedOn,
-                        buffer.resumeFloor(handedOn),
-                        pipeline.watermark(),
-                        sender.appliedLsn());
+                progress.keep(handedOn, floor(), pipeline.watermark(), sender.appliedLsn());
             }
+        }
+        switch (failure) {
+            case null -> {}
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case Throwable e -> throw new IllegalStateException(e);
         }
     }
 }

@@ -1,0 +1,109 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ReconnectException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.bootstrap.backup.ShadowMarkers;
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.state.Manifest;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.source.StreamSnapshot;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * The first attach: tries the initial load until one attempt is through, each attempt from the
+ * beginning; then the same stream goes on. Runs on the pump's thread.
+ */
+final class FirstAttach implements AutoCloseable {
+    /** Builds the parts of a stream; see {@link Assembly}. */
+    interface Assembler {
+        Assembly assemble(
+                DescriptorLog log, StreamSnapshot from, long decodeFrom, Manifest manifest);
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(FirstAttach.class);
+    private static final long RETRY_CEILING_MILLIS = 10_000;
+
+    private final Configuration configuration;
+    private final StateDirectory state;
+    private final SourceDatabase source;
+    private final Prepared prepared;
+    private final Assembler assembler;
+    private final CountDownLatch done;
+    private volatile @Nullable InitialLoad attempt;
+    private volatile boolean closing;
+
+    FirstAttach(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase source,
+            Prepared prepared,
+            Assembler assembler) {
+        this.configuration = configuration;
+        this.state = state;
+        this.source = source;
+        this.prepared = prepared;
+        this.assembler = assembler;
+        this.done = new CountDownLatch(prepared.firstAttach() ? 1 : 0);
+    }
+
+    /** Returns when the stream ends. */
+    void run() throws InterruptedException {
+        Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
+        while (!closing) {
+            if (ShadowMarkers.inspect(state.shadow()) == ShadowMarkers.State.INCOMPLETE) {
+                LOG.info("an earlier initial load was not finished; it begins anew");
+                prepared.tables().startOver();
+            }
+            InitialLoad current =
+                    new InitialLoad(
+                            configuration, state, source, prepared, assembler, done::countDown);
+            attempt = current;
+            try (current) {
+                current.run();
+                return;
+            } catch (ReconnectException | RetryException e) {
+                if (isDone()) {
+                    throw e;
+                }
+                LOG.warn("the initial load was interrupted and begins anew: {}", e.getMessage());
+                backoff.pause();
+            }
+        }
+    }
+
+    boolean isDone() {
+        return done.getCount() == 0;
+    }
+
+    boolean awaitDone(long deadline) throws InterruptedException {
+        return done.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+    }
+
+    void progress(ObjectNode into) {
+        InitialLoad current = attempt;
+        if (current != null) {
+            current.progress(into);
+        }
+    }
+
+    String describe() {
+        InitialLoad current = attempt;
+        return current == null ? "it has not begun" : current.describe();
+    }
+
+    @Override
+    public void close() {
+        closing = true;
+        InitialLoad current = attempt;
+        if (current != null && !isDone()) {
+            current.abort();
+        }
+    }
+}

@@ -1,0 +1,477 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.bootstrap.BackupListener;
+import dev.walshadow.bootstrap.BackupProgress;
+import dev.walshadow.bootstrap.BootstrapCodes;
+import dev.walshadow.bootstrap.HeapFileSink;
+import dev.walshadow.bootstrap.backup.BackupOutcome;
+import dev.walshadow.bootstrap.backup.BaseBackupRun;
+import dev.walshadow.bootstrap.backup.ShadowMarkers;
+import dev.walshadow.bootstrap.load.BackupTransactions;
+import dev.walshadow.bootstrap.load.BaselineLoader;
+import dev.walshadow.bootstrap.load.DeferredDelivery;
+import dev.walshadow.bootstrap.load.DeferredRows;
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.state.Manifest;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.RelationLocator;
+import dev.walshadow.postgres.wal.WalPages;
+import dev.walshadow.shadow.CatalogReader;
+import dev.walshadow.shadow.RewrittenCatalog;
+import dev.walshadow.source.CatalogSeed;
+import dev.walshadow.source.SegmentArchive;
+import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.replication.ReplicationConnection;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * One attempt of the initial load. Order and reasons: docs/bootstrap.md.
+ *
+ * <pre>
+ * pump thread                           backup thread
+ * slot, seed of descriptors
+ *                                       BASE_BACKUP starts: B
+ *                                       tables in ClickHouse, parts assembled
+ * stream from B's segment               waits for the list of open transactions
+ *                                       files: catalogs to the shadow, heaps to the loader
+ *                                       backup ends: E
+ * at P >= E: shadow started, catalogs   rows durable
+ *   captured at P, holds from now on
+ * manifest, marker: done
+ * </pre>
+ */
+final class InitialLoad implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(InitialLoad.class);
+    private static final int WALKERS = 2;
+
+    private final Configuration configuration;
+    private final StateDirectory state;
+    private final SourceDatabase source;
+    private final Prepared prepared;
+    private final FirstAttach.Assembler assembler;
+    private final Runnable whenDone;
+    private final ReplicationConnection connection;
+    private final Seed seed;
+    private final CompletableFuture<Assembly> parts = new CompletableFuture<>();
+    private final Thread backup;
+
+    private @Nullable BackupTransactions transactions;
+    private volatile @Nullable BaselineLoader loader;
+    private volatile @Nullable BackupProgress progress;
+    private volatile @Nullable BackupOutcome outcome;
+    private volatile boolean loaded;
+    private volatile @Nullable Throwable failure;
+    private Map<Integer, String> damaged = Map.of();
+    private boolean handedOff;
+    private boolean completed;
+
+    /** Shapes and rewritten catalogs before B. */
+    private record Seed(List<RelationDescriptor> relations, List<RewrittenCatalog> rewritten) {
+        Set<RelationLocator> rewrittenLocators() {
+            return rewritten.stream()
+                    .map(RewrittenCatalog::locator)
+                    .collect(Collectors.toCollection(HashSet::new));
+        }
+    }
+
+    InitialLoad(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase source,
+            Prepared prepared,
+            FirstAttach.Assembler assembler,
+            Runnable whenDone) {
+        this.configuration = configuration;
+        this.state = state;
+        this.source = source;
+        this.prepared = prepared;
+        this.assembler = assembler;
+        this.whenDone = whenDone;
+        clear();
+        this.connection = ReplicationConnection.connect(source.settings());
+        connection.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT));
+        this.seed = readSeed();
+        this.backup = Thread.ofPlatform().name("base-backup").unstarted(this::takeBackup);
+    }
+
+    /** Removes what an unfinished attempt left; a completed shadow is never touched (I12). */
+    private void clear() {
+        if (ShadowMarkers.inspect(state.shadow()) == ShadowMarkers.State.INCOMPLETE) {
+            ShadowMarkers.discard(state.shadow());
+        }
+        for (Path directory :
+                List.of(state.descriptorLog(), state.archive(), state.deferred(), state.spill())) {
+            try (Stream<Path> files = Files.list(directory)) {
+                for (Path file : files.toList()) {
+                    Files.deleteIfExists(file);
+                }
+            } catch (IOException e) {
+                throw new ConfigurationException(
+                        DaemonCodes.STATE_UNUSABLE,
+                        "what an unfinished initial load left in " + directory
+                                + " cannot be removed: " + e,
+                        e);
+            }
+        }
+        try {
+            Files.deleteIfExists(state.root().resolve("quarantine"));
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    DaemonCodes.STATE_UNUSABLE, "the quarantine file cannot be removed: " + e, e);
+        }
+    }
+
+    private Seed readSeed() {
+        CatalogReader reader = new CatalogReader();
+        try (Connection session = source.open()) {
+            session.setAutoCommit(false);
+            session.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+            session.setReadOnly(true);
+            List<RelationDescriptor> relations = reader.readAll(session);
+            session.commit();
+            return new Seed(relations, prepared.rewrittenCatalogs());
+        } catch (SQLException e) {
+            throw new RetryException(
+                    BootstrapCodes.SOURCE_QUERY,
+                    "the source's catalogs cannot be read: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** Returns when the stream ends, long after the load; throws what ended the attempt. */
+    void run() throws InterruptedException {
+        backup.start();
+        Assembly assembly;
+        try {
+            assembly = parts.get();
+        } catch (ExecutionException e) {
+            throw rethrown(Objects.requireNonNull(e.getCause()));
+        }
+        assembly.pump.run();
+        Throwable cause = failure;
+        if (cause != null && !completed) {
+            throw rethrown(cause);
+        }
+    }
+
+    private static RuntimeException rethrown(Throwable cause) {
+        if (cause instanceof RuntimeException e) {
+            return e;
+        }
+        if (cause instanceof Error e) {
+            throw e;
+        }
+        return new IllegalStateException(cause);
+    }
+
+    // ---- backup thread
+
+    private void takeBackup() {
+        BaseBackupRun.Options options =
+                new BaseBackupRun.Options(
+                        state.shadow(),
+                        prepared.identity().systemIdentifier(),
+                        seed.rewrittenLocators(),
+                        "walshadow",
+                        0);
+        try {
+            outcome =
+                    BaseBackupRun.run(connection, options, new LateLoader(), new Listener());
+            BaselineLoader ended = Objects.requireNonNull(loader, "the backup has started");
+            LOG.info("base backup received, {} rows so far", ended.rows());
+            damaged = ended.finish();
+            loaded = true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (RuntimeException | Error e) {
+            failure = e;
+            if (!parts.completeExceptionally(e)) {
+                parts.join().source.close();
+            }
+        }
+    }
+
+    private final class Listener implements BackupListener {
+        @Override
+        public void started(long startLsn, int timeline) throws InterruptedException {
+            begin(startLsn, timeline);
+        }
+
+        @Override
+        public void progress(BackupProgress now) {
+            progress = now;
+        }
+    }
+
+    /** The loader exists once the backup has started, before the first file. */
+    private final class LateLoader implements HeapFileSink {
+        private HeapFileSink sink() {
+            return Objects.requireNonNull(loader, "files come after the start");
+        }
+
+        @Override
+        public boolean wants(RelationLocator locator) {
+            return sink().wants(locator);
+        }
+
+        @Override
+        public void begin(RelationLocator locator, int segmentNumber, long fileSize)
+                throws InterruptedException {
+            sink().begin(locator, segmentNumber, fileSize);
+        }
+
+        @Override
+        public void data(byte[] bytes, int offset, int length) throws InterruptedException {
+            sink().data(bytes, offset, length);
+        }
+
+        @Override
+        public void end() throws InterruptedException {
+            sink().end();
+        }
+    }
+
+    private void begin(long startLsn, int timeline) throws InterruptedException {
+        LOG.info("base backup begins at {}", Lsn.format(startLsn));
+        long identifier = prepared.identity().systemIdentifier();
+        WalPages pages =
+                new WalPages(prepared.major(), identifier, timeline, prepared.segmentSize());
+        prepared.tables()
+                .attach(
+                        seed.relations().stream().filter(prepared.selection()::matches).toList(),
+                        startLsn);
+        DescriptorLog log = DescriptorLog.open(state.descriptorLog(), identifier);
+        log.append(1, seed.relations(), List.of(), prepared.database().oid());
+        StreamSnapshot from =
+                StreamSnapshot.initial(
+                        pages,
+                        startLsn,
+                        seed.rewritten().stream()
+                                .map(each -> new CatalogSeed(each.locator(), each.relationOid()))
+                                .toList());
+        new SegmentArchive(state.archive(), pages).begin(from);
+        Manifest manifest =
+                new Manifest(
+                        identifier,
+                        timeline,
+                        prepared.segmentSize(),
+                        startLsn,
+                        startLsn,
+                        0,
+                        startLsn);
+        Assembly assembly = assembler.assemble(log, from, startLsn, manifest);
+        BackupTransactions open = new BackupTransactions(prepared.major(), startLsn);
+        transactions = open;
+        BaselineLoader walking = newLoader(assembly);
+        loader = walking;
+        assembly.pump.observe(open::onRecord, this::between);
+        parts.complete(assembly);
+        walking.start(open.awaitSnapshot());
+    }
+
+    private BaselineLoader newLoader(Assembly assembly) {
+        int database = prepared.database().oid();
+        List<RelationDescriptor> tables =
+                seed.relations().stream()
+                        .filter(each -> prepared.tables().wantsBaseline(database, each.oid()))
+                        .toList();
+        Set<Integer> owners =
+                tables.stream().map(RelationDescriptor::oid).collect(Collectors.toSet());
+        List<RelationDescriptor> toast =
+                seed.relations().stream()
+                        .filter(each -> each.kind() == 't')
+                        .filter(each -> owners.contains(each.ownerRelationOid()))
+                        .toList();
+        return new BaselineLoader(
+                new BaselineLoader.Options(
+                        state.deferred(),
+                        prepared.identity().systemIdentifier(),
+                        database,
+                        SourceDatabase.postgresMicrosNow(),
+                        WALKERS,
+                        configuration.get(Settings.MEMORY_BATCHES) / 4),
+                tables,
+                toast,
+                new PipelineBaseline(assembly.pipeline),
+                source::open);
+    }
+
+    // ---- pump thread, between records
+
+    private void between(long position) throws InterruptedException {
+        Assembly assembly = parts.join();
+        BackupOutcome ended = outcome;
+        if (ended != null && !handedOff && position >= ended.endLsn()) {
+            handOff(assembly, position);
+        }
+        if (handedOff && loaded && !completed) {
+            complete(assembly, position, Objects.requireNonNull(ended));
+        }
+    }
+
+    private void handOff(Assembly assembly, long position) throws InterruptedException {
+        LOG.info("starting the shadow, which recovers up to {}", Lsn.format(position));
+        assembly.shadow.start();
+        assembly.capture.captureAll(position);
+        assembly.pump.holdWith(assembly.capture);
+        handedOff = true;
+    }
+
+    private void complete(Assembly assembly, long position, BackupOutcome ended)
+            throws InterruptedException {
+        int database = prepared.database().oid();
+        damaged.forEach(
+                (relation, what) ->
+                        assembly.pipeline.quarantine(
+                                database,
+                                relation,
+                                BootstrapCodes.DAMAGED_PAGE,
+                                what,
+                                ended.startLsn()));
+        deliverDeferred(
+                assembly,
+                state,
+                source,
+                prepared,
+                Objects.requireNonNull(transactions, "the backup has started"));
+        assembly.pump.keepProgressNow();
+        ShadowMarkers.complete(
+                state.shadow(),
+                new ShadowMarkers.Completion(
+                        prepared.identity().systemIdentifier(),
+                        ended.timeline(),
+                        ended.startLsn(),
+                        ended.endLsn()));
+        completed = true;
+        BaselineLoader finished = Objects.requireNonNull(loader, "the backup has started");
+        LOG.info(
+                "initial load done: {} rows from {}; streaming from {}",
+                finished.rows(),
+                Lsn.format(ended.startLsn()),
+                Lsn.format(position));
+        finished.close();
+        connection.close();
+        whenDone.run();
+    }
+
+    /**
+     * Starts the delivery of rows that wait for open transactions, if there are any. Called on the
+     * pump's thread or before it runs.
+     */
+    static void deliverDeferred(
+            Assembly assembly,
+            StateDirectory state,
+            SourceDatabase source,
+            Prepared prepared,
+            @Nullable BackupTransactions known)
+            throws InterruptedException {
+        DeferredRows rows =
+                DeferredRows.open(
+                        state.deferred(),
+                        prepared.identity().systemIdentifier(),
+                        prepared.database().oid(),
+                        new PipelineBaseline(assembly.pipeline));
+        if (rows.isEmpty()) {
+            assembly.pump.observe(null, null);
+            return;
+        }
+        BackupTransactions transactions =
+                known != null
+                        ? known
+                        : new BackupTransactions(prepared.major(), rows.snapshot());
+        LOG.info(
+                "rows of {} transactions that are still open wait for their end",
+                rows.waitsFor().size());
+        assembly.pump.observe(transactions::onRecord, null);
+        assembly.pump.holdFloorAt(transactions::floor);
+        assembly.runBeside(
+                "deferred-rows",
+                new DeferredDelivery(
+                        rows,
+                        transactions,
+                        source::open,
+                        session ->
+                                SourceDatabase.currentPosition(session, prepared.segmentSize())));
+    }
+
+    // ---- for others
+
+    void progress(ObjectNode into) {
+        BackupProgress now = progress;
+        BaselineLoader current = loader;
+        if (now != null) {
+            into.put("bytes", now.bytesDone());
+            into.put("bytes_total", now.bytesTotal());
+            into.put("percent", Math.round(now.percent() * 10) / 10.0);
+            into.put("eta_seconds", now.remaining().toSeconds());
+        }
+        if (current != null) {
+            into.put("rows", current.rows());
+        }
+        into.put("step", describe());
+    }
+
+    String describe() {
+        if (loaded) {
+            return "waiting for the shadow";
+        }
+        if (outcome != null) {
+            return "the backup is received, its last rows are on their way";
+        }
+        BackupProgress now = progress;
+        return now == null
+                ? "waiting for the source's checkpoint"
+                : String.format(
+                        java.util.Locale.ROOT,
+                        "%.1f %% of the base backup, about %d s left",
+                        now.percent(),
+                        now.remaining().toSeconds());
+    }
+
+    void abort() {
+        connection.close();
+        backup.interrupt();
+        parts.completeExceptionally(new InterruptedException("closed"));
+    }
+
+    @Override
+    public void close() {
+        abort();
+        try {
+            backup.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        BaselineLoader current = loader;
+        if (current != null && !completed) {
+            current.close();
+        }
+        if (!completed && parts.isDone() && !parts.isCompletedExceptionally()) {
+            parts.join().close();
+        }
+    }
+}
