@@ -140,8 +140,7 @@ public final class TargetTables {
 
     /** Whether an attach that was finished has left rows there. */
     private boolean isFilled(LedgerRow row) {
-        boolean finished =
-                row.state() == TableState.LIVE || row.state() == TableState.QUARANTINED;
+        boolean finished = row.state() == TableState.LIVE || row.state() == TableState.QUARANTINED;
         return finished
                 && !row.targetTable().isEmpty()
                 && TableShape.read(client, row.targetDatabase(), row.targetTable()) != null

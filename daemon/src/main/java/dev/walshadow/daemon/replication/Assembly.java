@@ -155,8 +155,7 @@ final class Assembly implements AutoCloseable {
                     @Override
                     public boolean keepsRelation(
                             int tablespaceOid, int databaseOid, int relationNumber) {
-                        return Integer.compareUnsigned(relationNumber, FIRST_NORMAL_OBJECT_ID)
-                                >= 0;
+                        return Integer.compareUnsigned(relationNumber, FIRST_NORMAL_OBJECT_ID) >= 0;
                     }
                 };
         return new TransactionBuffer.Options(
@@ -188,8 +187,7 @@ final class Assembly implements AutoCloseable {
                         pages.majorVersion(),
                         () -> EmbeddedPostgresBinaries.unpack(pages.majorVersion()));
         Set<String> locales = new HashSet<>();
-        prepared.databases()
-                .forEach(each -> locales.addAll(List.of(each.collate(), each.ctype())));
+        prepared.databases().forEach(each -> locales.addAll(List.of(each.collate(), each.ctype())));
         return new ShadowCluster.Options(
                 state.shadow(),
                 state.run(),
@@ -217,14 +215,13 @@ final class Assembly implements AutoCloseable {
         Thread thread =
                 Thread.ofPlatform()
                         .name(name)
-                        .start(
-                                () -> {
-                                    try {
-                                        work.run();
-                                    } catch (RuntimeException | Error e) {
-                                        pump.fail(e);
-                                    }
-                                });
+                        .start(() -> {
+                            try {
+                                work.run();
+                            } catch (RuntimeException | Error e) {
+                                pump.fail(e);
+                            }
+                        });
         beside.add(thread);
     }
 

@@ -132,8 +132,10 @@ final class InitialLoad implements AutoCloseable {
             } catch (IOException e) {
                 throw new ConfigurationException(
                         DaemonCodes.STATE_UNUSABLE,
-                        "what an unfinished initial load left in " + directory
-                                + " cannot be removed: " + e,
+                        "what an unfinished initial load left in "
+                                + directory
+                                + " cannot be removed: "
+                                + e,
                         e);
             }
         }
@@ -199,8 +201,7 @@ final class InitialLoad implements AutoCloseable {
                         "walshadow",
                         0);
         try {
-            outcome =
-                    BaseBackupRun.run(connection, options, new LateLoader(), new Listener());
+            outcome = BaseBackupRun.run(connection, options, new LateLoader(), new Listener());
             BaselineLoader ended = Objects.requireNonNull(loader, "the backup has started");
             LOG.info("base backup received, {} rows so far", ended.rows());
             damaged = ended.finish();
@@ -344,14 +345,9 @@ final class InitialLoad implements AutoCloseable {
     private void complete(Assembly assembly, long position, BackupOutcome ended)
             throws InterruptedException {
         int database = prepared.database().oid();
-        damaged.forEach(
-                (relation, what) ->
-                        assembly.pipeline.quarantine(
-                                database,
-                                relation,
-                                BootstrapCodes.DAMAGED_PAGE,
-                                what,
-                                ended.startLsn()));
+        damaged.forEach((relation, what) ->
+                assembly.pipeline.quarantine(
+                        database, relation, BootstrapCodes.DAMAGED_PAGE, what, ended.startLsn()));
         deliverDeferred(
                 assembly,
                 state,
@@ -400,9 +396,7 @@ final class InitialLoad implements AutoCloseable {
             return;
         }
         BackupTransactions transactions =
-                known != null
-                        ? known
-                        : new BackupTransactions(prepared.major(), rows.snapshot());
+                known != null ? known : new BackupTransactions(prepared.major(), rows.snapshot());
         LOG.info(
                 "rows of {} transactions that are still open wait for their end",
                 rows.waitsFor().size());

@@ -110,8 +110,7 @@ final class Preflight {
         ShadowMarkers.State found = ShadowMarkers.inspect(state.shadow());
         boolean fits =
                 manifest != null
-                        ? found != ShadowMarkers.State.EMPTY
-                                && found != ShadowMarkers.State.FOREIGN
+                        ? found != ShadowMarkers.State.EMPTY && found != ShadowMarkers.State.FOREIGN
                         : found == ShadowMarkers.State.EMPTY
                                 || found == ShadowMarkers.State.INCOMPLETE;
         if (!fits) {
@@ -119,8 +118,11 @@ final class Preflight {
                     DaemonCodes.STATE_TORN,
                     "the state directory is not whole: "
                             + (manifest == null ? "there is no " : "there is ")
-                            + state.manifest().getFileName() + ", but the shadow in "
-                            + state.shadow() + " is " + found.name().toLowerCase(Locale.ROOT)
+                            + state.manifest().getFileName()
+                            + ", but the shadow in "
+                            + state.shadow()
+                            + " is "
+                            + found.name().toLowerCase(Locale.ROOT)
                             + "; restore the directory from a copy, or attach anew with an empty"
                             + " [state] dir");
         }

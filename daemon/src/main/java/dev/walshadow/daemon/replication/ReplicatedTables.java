@@ -33,7 +33,8 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         if (selection.matches(relation)) {
             setAside(
                     relation,
-                    "the table was created at " + Lsn.format(position)
+                    "the table was created at "
+                            + Lsn.format(position)
                             + ", after the attach, and is not replicated; attach anew with an empty"
                             + " [state] dir and empty target tables to include it",
                     position);
@@ -46,7 +47,10 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         if (difference != null && selection.matches(before)) {
             setAside(
                     before,
-                    "its shape changed at " + Lsn.format(position) + ": " + difference
+                    "its shape changed at "
+                            + Lsn.format(position)
+                            + ": "
+                            + difference
                             + "; attach anew with an empty [state] dir and empty target tables",
                     position);
         }
@@ -57,7 +61,8 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         if (selection.matches(before)) {
             setAside(
                     before,
-                    "the table was dropped on the source at " + Lsn.format(position)
+                    "the table was dropped on the source at "
+                            + Lsn.format(position)
                             + "; its rows stay in ClickHouse as they were",
                     position);
         }

@@ -100,8 +100,7 @@ public final class Replication implements AutoCloseable {
                         manifest.segmentSize());
         StreamSnapshot from =
                 new SegmentArchive(state.archive(), pages).resumeAt(manifest.resumeFloor());
-        DescriptorLog log =
-                DescriptorLog.open(state.descriptorLog(), manifest.systemIdentifier());
+        DescriptorLog log = DescriptorLog.open(state.descriptorLog(), manifest.systemIdentifier());
         prepared.tables()
                 .resume(
                         log.active(Long.MAX_VALUE).stream()
@@ -180,8 +179,7 @@ public final class Replication implements AutoCloseable {
             answer.put("message", Status.explain(prepared, firstAttach, assembly, failure.get()));
         }
         Assembly parts = assembly;
-        List<String> aside =
-                parts == null ? List.of() : ReplicatedTables.setAside(parts.pipeline);
+        List<String> aside = parts == null ? List.of() : ReplicatedTables.setAside(parts.pipeline);
         var lines = answer.putArray("set_aside");
         aside.forEach(lines::add);
         return answer;

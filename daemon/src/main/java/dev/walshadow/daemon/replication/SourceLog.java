@@ -1,7 +1,7 @@
 package dev.walshadow.daemon.replication;
 
-import dev.walshadow.postgres.Lsn;
 import dev.walshadow.base.WalshadowException;
+import dev.walshadow.postgres.Lsn;
 import dev.walshadow.source.replication.HostAddress;
 import dev.walshadow.source.replication.LiveWalSource;
 import org.slf4j.Logger;

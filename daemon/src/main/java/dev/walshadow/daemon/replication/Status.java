@@ -108,8 +108,11 @@ final class Status {
         if (parts == null || !firstAttach.isDone()) {
             return "the initial load is not finished: " + firstAttach.describe();
         }
-        return "received " + Lsn.format(parts.pump.received())
-                + ", durable " + Lsn.format(parts.pipeline.watermark().durableLsn())
-                + "; " + prepared.database().name();
+        return "received "
+                + Lsn.format(parts.pump.received())
+                + ", durable "
+                + Lsn.format(parts.pipeline.watermark().durableLsn())
+                + "; "
+                + prepared.database().name();
     }
 }
