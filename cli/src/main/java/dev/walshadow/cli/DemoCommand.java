@@ -65,7 +65,7 @@ final class DemoCommand implements Callable<Integer> {
         }
         RunCommand.logAt("warn");
         PrintWriter out = command.commandLine().getOut();
-        boolean live = !noUi && System.console() != null && System.console().isTerminal();
+        boolean live = !noUi && Terminal.isInteractive();
         Verification.Outcome outcome;
         try (Demo demo = new Demo(new Demo.Options(postgres, duration, rate, live), out)) {
             Runtime.getRuntime().addShutdownHook(new Thread(demo::close, "demo-stop"));

@@ -21,7 +21,7 @@ final class ProgressBar implements AutoCloseable {
 
     ProgressBar(PrintWriter out) {
         this.out = out;
-        this.terminal = System.console() != null && System.console().isTerminal();
+        this.terminal = Terminal.isInteractive();
     }
 
     void start(String newLabel, long newTotal) {

@@ -49,8 +49,8 @@ public final class BackupSnapshot {
 
     /** In R: it may have changed rows before B and ended after it. */
     boolean isOpen(int xid) {
-        return overflowed && xid - oldestRunningXid >= 0 && !isLater(xid)
-                || Arrays.binarySearch(members, xid) >= 0;
+        boolean maybeRunning = overflowed && xid - oldestRunningXid >= 0 && !isLater(xid);
+        return maybeRunning || Arrays.binarySearch(members, xid) >= 0;
     }
 
     /** See {@link DeferredFile}. */

@@ -18,6 +18,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -55,7 +56,7 @@ public final class Demo implements AutoCloseable {
 
     /** Runs the whole demo; the outcome is that of the final comparison. */
     public Verification.Outcome run() throws InterruptedException, SQLException {
-        say("starting PostgreSQL %d and ClickHouse", options.postgres());
+        say("starting PostgreSQL " + options.postgres() + " and ClickHouse");
         EmbeddedPostgres source =
                 EmbeddedPostgres.at(directory.resolve("postgres"))
                         .version(options.postgres())
@@ -65,7 +66,7 @@ public final class Demo implements AutoCloseable {
         clickhouse = target;
         try (Connection session = open(source)) {
             say("filling the shop with existing rows");
-            say("%,d rows in 4 tables", ShopSchema.create(session));
+            say(number(ShopSchema.create(session)) + " rows in 4 tables");
         }
         Configuration configuration = configure(source, target);
         try (Daemon running = Daemon.open(configuration)) {
@@ -123,8 +124,9 @@ public final class Demo implements AutoCloseable {
         DemoView view = new DemoView(out, options.live());
         long end = System.nanoTime() + options.duration().toNanos();
         long step = options.live() ? 500 : 5_000;
-        try (ShopLoad load = new ShopLoad(() -> open(source), options.rowsPerSecond(), SEED)) {
-            load.start();
+        ShopLoad load = new ShopLoad(() -> open(source), options.rowsPerSecond(), SEED);
+        load.start();
+        try {
             for (long left = end - System.nanoTime();
                     left > 0 && !closed;
                     left = end - System.nanoTime()) {
@@ -139,12 +141,23 @@ public final class Demo implements AutoCloseable {
                     throw failure;
                 }
             }
-            say("load: %,d rows in %,d transactions committed", load.rows(), load.transactions());
+        } finally {
+            load.stop();
         }
+        say(
+                "load: "
+                        + number(load.rows())
+                        + " rows in "
+                        + number(load.transactions())
+                        + " transactions committed");
     }
 
-    private void say(String format, Object... values) {
-        out.println(String.format(java.util.Locale.ROOT, format, values));
+    private static String number(long value) {
+        return String.format(Locale.ROOT, "%,d", value);
+    }
+
+    private void say(String line) {
+        out.println(line);
         out.flush();
     }
 
@@ -167,7 +180,7 @@ public final class Demo implements AutoCloseable {
         try (Stream<Path> files = Files.walk(directory)) {
             files.sorted(Comparator.reverseOrder()).forEach(Demo::delete);
         } catch (IOException | UncheckedIOException e) {
-            say("could not remove all of %s: %s", directory, e.getMessage());
+            say("could not remove all of " + directory + ": " + e.getMessage());
         }
     }
 

@@ -17,7 +17,7 @@ import org.postgresql.PGConnection;
  * The demo's mixed load: orders with items, updates (also of rows with toasted values), key
  * changes, deletes, rollbacks, savepoints and bulk loads, from several sessions.
  */
-final class ShopLoad implements AutoCloseable {
+final class ShopLoad {
     /** How a session is opened. */
     interface Sessions {
         Connection open() throws SQLException;
@@ -222,8 +222,7 @@ final class ShopLoad implements AutoCloseable {
     }
 
     /** Lets each session end its transaction. */
-    @Override
-    public void close() throws InterruptedException {
+    void stop() throws InterruptedException {
         stopping = true;
         for (Thread thread : threads) {
             thread.join();

@@ -71,8 +71,8 @@ final class ShopSchema {
                     """
                     INSERT INTO shop.customers
                     SELECT i, 'Customer ' || i, 'c' || i || '@shop.example',
-                        (i * 7919 % 1000000) / 100.0, i % 50 = 0,
-                        date '1940-01-01' + (i % 25000), array['t' || i % 7, null, 'x,y'],
+                        (i * 7919 %% 1000000) / 100.0, i %% 50 = 0,
+                        date '1940-01-01' + (i %% 25000), array['t' || i %% 7, null, 'x,y'],
                         timestamptz '2020-01-01' + i * interval '1 minute'
                     FROM generate_series(1, %d) i
                     """
@@ -81,10 +81,10 @@ final class ShopSchema {
                     INSERT INTO shop.products
                     SELECT i, md5(i::text)::uuid, 'Product ' || i,
                         (SELECT string_agg(md5((i * 1000 + j)::text), '')
-                            FROM generate_series(1, 60 + i % 200) j),
-                        (i * 37 % 100000) / 100.0, i / 3.0,
-                        jsonb_build_object('colour', i % 9, 'sizes', jsonb_build_array(i, i + 1),
-                            'on sale', i % 2 = 0)
+                            FROM generate_series(1, 60 + i %% 200) j),
+                        (i * 37 %% 100000) / 100.0, i / 3.0,
+                        jsonb_build_object('colour', i %% 9, 'sizes', jsonb_build_array(i, i + 1),
+                            'on sale', i %% 2 = 0)
                     FROM generate_series(1, %d) i
                     """
                             .formatted(PRODUCTS),

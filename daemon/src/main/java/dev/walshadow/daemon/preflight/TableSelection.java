@@ -25,7 +25,7 @@ public final class TableSelection {
 
     private static Pattern compile(String pattern) {
         StringBuilder regex = new StringBuilder(pattern.contains(".") ? "" : "[^.]*\\.");
-        for (String literal : pattern.split("(?<=\\*)|(?=\\*)")) {
+        for (String literal : pattern.split("(?<=\\*)|(?=\\*)", -1)) {
             regex.append(literal.equals("*") ? ".*" : Pattern.quote(literal));
         }
         return Pattern.compile(regex.toString(), Pattern.DOTALL);

@@ -74,6 +74,7 @@ final class Preflight {
             findings.throwIfAny();
         }
         return new Prepared(
+                source.settings().toString(),
                 Objects.requireNonNull(identity),
                 segmentSize,
                 major,

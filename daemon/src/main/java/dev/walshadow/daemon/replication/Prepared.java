@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What preflight found out.
  *
+ * @param sourceName host, port and database, without secrets
  * @param manifest of an earlier, completed attach; null: this is the first
  * @param major of the source, 15 to 18
  * @param database the followed one
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param superusers roles to read the shadow with, best first
  */
 record Prepared(
+        String sourceName,
         SystemIdentity identity,
         int segmentSize,
         int major,

@@ -229,8 +229,4 @@ public final class Replication implements AutoCloseable {
         }
         prepared.client().close();
     }
-
-    String targetUrl() {
-        return configuration.get(Settings.CLICKHOUSE_URL);
-    }
 }

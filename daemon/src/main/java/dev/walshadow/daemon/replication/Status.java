@@ -1,6 +1,7 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.pipeline.PipelineMetrics;
 import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
@@ -29,7 +30,8 @@ final class Status {
         String phase =
                 failure != null ? "failed" : firstAttach.isDone() ? "streaming" : "bootstrap";
         root.put("phase", phase);
-        root.put("source", prepared.tables().toString());
+        root.put("source", prepared.sourceName());
+        root.put("target", configuration.get(Settings.CLICKHOUSE_URL));
         if (failure != null) {
             root.put("failure", String.valueOf(failure.getMessage()));
         }

@@ -10,6 +10,7 @@ import dev.walshadow.source.WalSource;
 import dev.walshadow.source.WalStream;
 import dev.walshadow.transaction.TransactionBuffer;
 import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -48,7 +49,7 @@ final class WalPump implements Runnable {
 
     private volatile long received;
     private volatile long handedOn;
-    private volatile long walBytes;
+    private final LongAdder walBytes = new LongAdder();
 
     WalPump(
             WalSource source,
@@ -119,7 +120,7 @@ final class WalPump implements Runnable {
 
     /** WAL received by this process. */
     long walBytes() {
-        return walBytes;
+        return walBytes.sum();
     }
 
     /** The record sink of the stream. */
@@ -149,7 +150,7 @@ final class WalPump implements Runnable {
         while (!Thread.currentThread().isInterrupted() && source.next(chunk)) {
             if (chunk.length() > 0) {
                 into.push(chunk.startLsn(), chunk.buffer(), chunk.offset(), chunk.length());
-                walBytes += chunk.length();
+                walBytes.add(chunk.length());
             }
             received = into.nextLsn();
             handedOn = into.lastRecordEnd();

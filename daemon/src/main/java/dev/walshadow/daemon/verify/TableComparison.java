@@ -54,6 +54,25 @@ final class TableComparison {
 
     private record Key(long high, long low) {}
 
+    /** Rows that differ, by kind. */
+    private static final class Counts {
+        private long missing;
+        private long extra;
+        private long different;
+
+        void add(Kind kind) {
+            switch (kind) {
+                case MISSING_IN_CLICKHOUSE -> missing++;
+                case ONLY_IN_CLICKHOUSE -> extra++;
+                case DIFFERENT -> different++;
+            }
+        }
+
+        long total() {
+            return missing + extra + different;
+        }
+    }
+
     TableResult compare(ComparedTable table, long estimatedRows)
             throws InterruptedException, SQLException {
         positions.awaitCurrent();
@@ -63,17 +82,16 @@ final class TableComparison {
             source.scan(table, collect(table, left));
             target.scan(table, collect(table, right));
             Map<Key, Kind> candidates = new HashMap<>();
-            long[] counts = new long[Kind.values().length];
+            Counts counts = new Counts();
             for (int i = 0; i < partitions; i++) {
                 differences(left.partition(i), right.partition(i), candidates, counts);
             }
-            long total = counts[0] + counts[1] + counts[2];
-            if (total > CANDIDATES_LIMIT) {
+            if (counts.total() > CANDIDATES_LIMIT) {
                 return result(table, left, right, counts, shown(table, candidates.keySet()));
             }
             List<Difference> settled = settle(table, candidates.keySet());
-            long[] remaining = new long[Kind.values().length];
-            settled.forEach(difference -> remaining[difference.kind().ordinal()]++);
+            Counts remaining = new Counts();
+            settled.forEach(difference -> remaining.add(difference.kind()));
             return result(table, left, right, remaining, settled);
         }
     }
@@ -82,15 +100,15 @@ final class TableComparison {
             ComparedTable table,
             DigestStore left,
             DigestStore right,
-            long[] counts,
+            Counts counts,
             List<Difference> differences) {
         return new TableResult(
                 table.source(),
                 left.rows(),
                 right.rows(),
-                counts[Kind.MISSING_IN_CLICKHOUSE.ordinal()],
-                counts[Kind.ONLY_IN_CLICKHOUSE.ordinal()],
-                counts[Kind.DIFFERENT.ordinal()],
+                counts.missing,
+                counts.extra,
+                counts.different,
                 differences.subList(0, Math.min(TableResult.SHOWN, differences.size())));
     }
 
@@ -104,7 +122,7 @@ final class TableComparison {
 
     private Consumer<List<@Nullable String>> collect(ComparedTable table, DigestStore store) {
         RowDigest digest = new RowDigest(table.columns());
-        return values -> {
+        return (List<@Nullable String> values) -> {
             digest.compute(values);
             store.add(digest.keyHigh, digest.keyLow, digest.row);
             progress.rowRead();
@@ -112,7 +130,7 @@ final class TableComparison {
     }
 
     private static void differences(
-            byte[] left, byte[] right, Map<Key, Kind> candidates, long[] counts) {
+            byte[] left, byte[] right, Map<Key, Kind> candidates, Counts counts) {
         Map<Key, Long> rows = new HashMap<>();
         for (int i = 0; i < left.length / DigestStore.ENTRY_BYTES; i++) {
             rows.put(key(left, i), DigestStore.row(left, i));
@@ -133,8 +151,8 @@ final class TableComparison {
         return new Key(DigestStore.keyHigh(entries, index), DigestStore.keyLow(entries, index));
     }
 
-    private static void note(Key key, Kind kind, Map<Key, Kind> candidates, long[] counts) {
-        counts[kind.ordinal()]++;
+    private static void note(Key key, Kind kind, Map<Key, Kind> candidates, Counts counts) {
+        counts.add(kind);
         if (candidates.size() <= CANDIDATES_LIMIT) {
             candidates.put(key, kind);
         }
@@ -231,7 +249,7 @@ final class TableComparison {
         Set<List<String>> keys = new HashSet<>();
         RowDigest digest = new RowDigest(table.columns());
         Consumer<List<@Nullable String>> pick =
-                row -> {
+                (List<@Nullable String> row) -> {
                     digest.compute(row);
                     if (candidates.contains(new Key(digest.keyHigh, digest.keyLow))) {
                         keys.add(keyText(table, row));
