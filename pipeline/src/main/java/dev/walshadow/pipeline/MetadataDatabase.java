@@ -1,5 +1,6 @@
 package dev.walshadow.pipeline;
 
+import dev.walshadow.catalog.RelationName;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseType;
@@ -45,6 +46,24 @@ final class MetadataDatabase {
             long baselineLsn,
             long discardedRows,
             String mapping) {
+        TableStatus status() {
+            return new TableStatus(
+                    databaseOid,
+                    relationOid,
+                    new RelationName(schema, name),
+                    targetDatabase,
+                    targetTable,
+                    state,
+                    reason,
+                    positionLsn,
+                    baselineLsn,
+                    0,
+                    0,
+                    discardedRows,
+                    0,
+                    0);
+        }
+
         /** The same table, to be dropped and made anew if it was ever made. */
         LedgerRow startedOver() {
             return new LedgerRow(

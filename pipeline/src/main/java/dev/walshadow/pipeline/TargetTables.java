@@ -390,4 +390,15 @@ public final class TargetTables {
     public Collection<TableStatus> status() {
         return tables.values().stream().map(TargetTable::status).toList();
     }
+
+    /** The ledger's tables as they were written last: for a reader beside a running daemon. */
+    public Collection<TableStatus> ledger() {
+        return ledger.values().stream().map(LedgerRow::status).toList();
+    }
+
+    /** The mapping that the ledger has pinned; null for a table without one. */
+    public @Nullable TableMapping ledgerMapping(int databaseOid, int relationOid) {
+        LedgerRow row = ledger.get(Quarantine.key(databaseOid, relationOid));
+        return row == null || row.mapping().isEmpty() ? null : TableMapping.fromJson(row.mapping());
+    }
 }

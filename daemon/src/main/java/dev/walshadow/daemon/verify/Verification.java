@@ -144,11 +144,11 @@ public final class Verification {
         relations.forEach(relation -> byOid.put(relation.oid(), relation));
         List<String> setAside = new ArrayList<>();
         List<ComparedTable> compared = new ArrayList<>();
-        for (TableStatus table : tables.status()) {
+        for (TableStatus table : tables.ledger()) {
             if (only != null && !only.equals(table.name().toString())) {
                 continue;
             }
-            TableMapping mapping = tables.mapping(table.databaseOid(), table.relationOid());
+            TableMapping mapping = tables.ledgerMapping(table.databaseOid(), table.relationOid());
             RelationDescriptor relation = byOid.get(table.relationOid());
             if (table.state() == TableState.HELD || table.state() == TableState.QUARANTINED) {
                 setAside.add(table.name() + ": " + table.reason());
