@@ -1,7 +1,7 @@
 package dev.walshadow.pipeline;
 
-import dev.walshadow.catalog.RelationName;
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.catalog.RelationName;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;

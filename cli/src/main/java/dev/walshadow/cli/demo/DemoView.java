@@ -57,10 +57,25 @@ final class DemoView {
             out.print("\u001b[" + LINES + "A");
         }
         drawn = true;
-        line(String.format(Locale.ROOT, "  rows        %,d in ClickHouse, %,d committed by the load", rows, sourceRows));
-        line(String.format(Locale.ROOT, "  rate        %,.0f rows/s   WAL %.1f MB/s", rowRate, walRate));
+        line(
+                String.format(
+                        Locale.ROOT,
+                        "  rows        %,d in ClickHouse, %,d committed by the load",
+                        rows,
+                        sourceRows));
+        line(
+                String.format(
+                        Locale.ROOT,
+                        "  rate        %,.0f rows/s   WAL %.1f MB/s",
+                        rowRate,
+                        walRate));
         line(String.format(Locale.ROOT, "  lag         %s from commit to durable", lag));
-        line(String.format(Locale.ROOT, "  watermark   %s   received %s", durable, status.path("received").asString("")));
+        line(
+                String.format(
+                        Locale.ROOT,
+                        "  watermark   %s   received %s",
+                        durable,
+                        status.path("received").asString("")));
         line(String.format(Locale.ROOT, "  time left   %d s", secondsLeft));
         out.flush();
     }

@@ -10,6 +10,7 @@ import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.PipelineEvents;
 import dev.walshadow.pipeline.PipelineOptions;
 import dev.walshadow.pipeline.Quarantine;
+import dev.walshadow.pipeline.SourceLookup;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.shadow.ShadowBinaries;
 import dev.walshadow.shadow.ShadowCluster;
@@ -86,7 +87,7 @@ final class Assembly implements AutoCloseable {
         this.log = log;
         pages = from.pages();
         archive = new SegmentArchive(state.archive(), pages);
-        pipeline = startPipeline(manifest, events);
+        pipeline = startPipeline(manifest, events, new SourceValues(database));
         buffer = new TransactionBuffer(bufferOptions(), pipeline);
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
@@ -116,7 +117,7 @@ final class Assembly implements AutoCloseable {
         pump.use(new WalStream(from, decodeFrom, sender::publish, pump::onRecord, segments));
     }
 
-    private Pipeline startPipeline(Manifest manifest, PipelineEvents events) {
+    private Pipeline startPipeline(Manifest manifest, PipelineEvents events, SourceLookup lookup) {
         PipelineOptions options =
                 new PipelineOptions(
                         pages.systemIdentifier(),
@@ -140,7 +141,7 @@ final class Assembly implements AutoCloseable {
                         prepared.tables(),
                         Quarantine.open(state.root(), pages.systemIdentifier()),
                         events,
-                        null));
+                        lookup));
     }
 
     private TransactionBuffer.Options bufferOptions() {

@@ -79,10 +79,12 @@ final class TargetRows {
     private static String expression(ComparedTable.Column column) {
         String name = Ddl.identifier(column.targetName());
         if (!isBytes(column)) {
-            return name;
+            // the text of an array inside a row is not escaped as that of a string is
+            boolean array = column.targetType().bare() instanceof ClickHouseType.Array;
+            return array ? "toString(" + name + ")" : name;
         }
         return column.targetType().bare() instanceof ClickHouseType.Array
-                ? "arrayMap(x -> concat('\\\\x', lower(hex(x))), " + name + ")"
+                ? "toString(arrayMap(x -> concat('\\\\x', lower(hex(x))), " + name + "))"
                 : "concat('\\\\x', lower(hex(" + name + ")))";
     }
 

@@ -1,0 +1,122 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.pipeline.SourceLookup;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks the source for single values, over one session that is kept while it works. Thread safe; one
+ * question at a time.
+ */
+final class SourceValues implements SourceLookup {
+    private static final Logger LOG = LoggerFactory.getLogger(SourceValues.class);
+    private static final long RETRY_CEILING_MILLIS = 5_000;
+
+    private final SourceDatabase source;
+    private @Nullable Connection session;
+
+    SourceValues(SourceDatabase source) {
+        this.source = source;
+    }
+
+    @Override
+    public synchronized @Nullable List<@Nullable String> select(
+            RelationDescriptor relation,
+            List<Integer> keyColumns,
+            List<String> keyValues,
+            List<Integer> columns)
+            throws InterruptedException {
+        String sql = sql(relation, keyColumns, keyValues, columns);
+        Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
+        while (true) {
+            try {
+                return ask(sql, columns.size());
+            } catch (SQLException e) {
+                LOG.warn("the source cannot be asked for a value: {}; trying again", e.toString());
+                forget();
+                backoff.pause();
+            }
+        }
+    }
+
+    private @Nullable List<@Nullable String> ask(String sql, int count) throws SQLException {
+        Connection open = session;
+        if (open == null) {
+            open = source.open();
+            session = open;
+        }
+        try (Statement statement = open.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            if (!row.next()) {
+                return null;
+            }
+            List<@Nullable String> values = new ArrayList<>(count);
+            for (int i = 1; i <= count; i++) {
+                values.add(row.getString(i));
+            }
+            return values;
+        }
+    }
+
+    private void forget() {
+        Connection old = session;
+        session = null;
+        if (old != null) {
+            try {
+                old.close();
+            } catch (SQLException e) {
+                LOG.debug("closing a broken session: {}", e.toString());
+            }
+        }
+    }
+
+    /** format('%s') prints by the type's output function, where a cast to text may not. */
+    private static String sql(
+            RelationDescriptor relation,
+            List<Integer> keyColumns,
+            List<String> keyValues,
+            List<Integer> columns) {
+        String selected =
+                columns.stream()
+                        .map(number -> identifier(name(relation, number)))
+                        .map(c ->
+                                "CASE WHEN " + c + " IS NOT NULL THEN format('%s', " + c + ") END")
+                        .collect(Collectors.joining(", "));
+        List<String> conditions = new ArrayList<>();
+        for (int i = 0; i < keyColumns.size(); i++) {
+            String literal = "'" + keyValues.get(i).replace("'", "''") + "'";
+            conditions.add(identifier(name(relation, keyColumns.get(i))) + " = " + literal);
+        }
+        return "SELECT "
+                + selected
+                + " FROM ONLY "
+                + identifier(relation.name().schema())
+                + "."
+                + identifier(relation.name().name())
+                + " WHERE "
+                + String.join(" AND ", conditions);
+    }
+
+    private static String name(RelationDescriptor relation, int number) {
+        return relation.attributes().stream()
+                .filter(attribute -> attribute.number() == number)
+                .map(AttributeDescriptor::name)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static String identifier(String name) {
+        return "\"" + name.replace("\"", "\"\"") + "\"";
+    }
+}
