@@ -49,7 +49,7 @@ public final class BackupSnapshot {
 
     /** In R: it may have changed rows before B and ended after it. */
     boolean isOpen(int xid) {
-        return overflowed && xid - oldestRunningXid >= 0 && !isLater(xid)
+        return (overflowed && xid - oldestRunningXid >= 0 && !isLater(xid))
                 || Arrays.binarySearch(members, xid) >= 0;
     }
 

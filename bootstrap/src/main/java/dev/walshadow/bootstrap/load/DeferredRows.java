@@ -151,7 +151,7 @@ public final class DeferredRows {
         private final Map<Long, Pending> pending = new TreeMap<>();
         private long last;
 
-        private final class Pending {
+        private static final class Pending {
             final ByteBuilder bytes = new ByteBuilder(1 << 12);
             final EntryToast toast = new EntryToast();
             final TransactionEnd end;
@@ -294,7 +294,7 @@ public final class DeferredRows {
                 throw damagedOutcomes("it is cut off");
             }
             for (String line : lines.subList(0, lines.size() - 1)) {
-                String[] part = line.split(" ");
+                String[] part = line.split(" ", -1);
                 int xid = Integer.parseInt(part[0]);
                 outcomes.put(
                         xid,
