@@ -90,11 +90,11 @@ public final class CatalogBoundary {
     }
 
     /**
-     * Every pg_class row that the transaction inserted was seen to be that of a temporary relation,
-     * and there was one. If, besides, no named relation is known, nothing changed for us.
+     * The transaction inserted no pg_class row but those of temporary relations, if any, and did
+     * nothing else that matters without naming a relation. If, besides, none of the named relations
+     * is known to the descriptor log, nothing changed for us and there is no need to hold.
      */
-    public boolean insertedOnlyTemporary() {
-        return (catalogs & Catalogs.CLASS_INSERTED_TEMPORARY) != 0
-                && (catalogs & Catalogs.CLASS_INSERTED_PERMANENT) == 0;
+    public boolean mayBeTemporaryOnly() {
+        return (catalogs & Catalogs.NOT_TEMPORARY) == 0 && !allRelations && relationCount > 0;
     }
 }

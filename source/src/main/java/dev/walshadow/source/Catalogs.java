@@ -51,6 +51,13 @@ public final class Catalogs {
     /** A row of another relation, or of one that the record does not show. */
     static final long CLASS_INSERTED_PERMANENT = 1 << 21;
 
+    /** A pg_type row was updated; dropping a temporary table only deletes some. */
+    static final long TYPE_UPDATED = 1 << 22;
+
+    /** What no transaction does that is about temporary relations only. */
+    static final long NOT_TEMPORARY =
+            CLASS_INSERTED_PERMANENT | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED;
+
     /** A transaction that wrote one of these is a boundary. */
     public static final long BOUNDARY =
             CLASS

@@ -213,6 +213,10 @@ public final class Filter {
                         HeapRecordLayout.XLOG_HEAP_DELETE -> {
                     if ((catalogs & Catalogs.TYPE) != 0) {
                         catalogs |= Catalogs.TYPE_CHANGED;
+                        catalogs |=
+                                operation == HeapRecordLayout.XLOG_HEAP_DELETE
+                                        ? 0
+                                        : Catalogs.TYPE_UPDATED;
                     }
                     if ((catalogs & Catalogs.NAMESPACE) != 0) {
                         catalogs |= Catalogs.NAMESPACE_CHANGED;

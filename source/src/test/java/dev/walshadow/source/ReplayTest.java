@@ -40,6 +40,7 @@ class ReplayTest {
                 assertThat(catalogs).isEqualTo(wal.catalogs);
                 // pg_enum and its indexes, which the crash orphaned on the source, too
                 assertThat(otherFiles(shadow, wal.databases)).hasSize(4);
+                assertThat(shadow.dataDirectory().resolve("base/5/2613")).doesNotExist();
             } finally {
                 shadow.close();
             }

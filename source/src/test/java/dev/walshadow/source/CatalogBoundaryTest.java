@@ -1,0 +1,135 @@
+package dev.walshadow.source;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which statements of real servers are boundaries, and what these say. */
+class CatalogBoundaryTest {
+    @ParameterizedTest
+    @ValueSource(ints = {15, 16, 17, 18})
+    void tellsShapeChangesFromEverythingElse(int major) throws Exception {
+        try (LiveWal wal = new LiveWal(major)) {
+            wal.execute(
+                    "create table t(id int primary key, v text)",
+                    "create type mood as enum ('a')",
+                    "create schema s");
+            wal.boundariesOf("checkpoint");
+            shapes(wal);
+            nothing(wal);
+            transactions(wal);
+            temporary(wal);
+            rewritten(wal);
+        }
+    }
+
+    private static void shapes(LiveWal wal) throws Exception {
+        int table = wal.oid("t");
+        LiveWal.Boundary added = only(wal.boundariesOf("alter table t add column n int"));
+        assertThat(added.relations()).contains(table);
+        assertThat(added.catalogs() & (Catalogs.CLASS | Catalogs.ATTRIBUTE))
+                .isEqualTo(Catalogs.CLASS | Catalogs.ATTRIBUTE);
+        assertThat(added.databaseOid()).isEqualTo(5);
+        assertThat(added.nextLsn()).isGreaterThan(added.commitLsn());
+        assertThat(added.allTypes()).isFalse();
+        LiveWal.Boundary created = only(wal.boundariesOf("create table u(id int primary key)"));
+        assertThat(created.relations()).contains(wal.oid("u"), wal.oid("u_pkey"));
+        assertThat(created.onlyTemporary()).isFalse();
+        assertThat(only(wal.boundariesOf("create index on t(v)")).relations()).contains(table);
+        assertThat(only(wal.boundariesOf("truncate t")).relations()).contains(table);
+        LiveWal.Boundary label = only(wal.boundariesOf("alter type mood rename value 'a' to 'b'"));
+        assertThat(label.allTypes()).isTrue();
+        assertThat(only(wal.boundariesOf("alter type mood add value 'c'")).allTypes()).isTrue();
+        assertThat(only(wal.boundariesOf("alter schema s rename to s2")).allNames()).isTrue();
+        assertThat(only(wal.boundariesOf("alter table t replica identity full")).relations())
+                .contains(table);
+        assertThat(only(wal.boundariesOf("drop table u"))).isNotNull();
+    }
+
+    private static void nothing(LiveWal wal) throws Exception {
+        assertThat(
+                        wal.boundariesOf(
+                                "insert into t(id, v) values (1, 'a'), (2, 'b')",
+                                "update t set v = 'c'",
+                                "delete from t where id = 1",
+                                "analyze t",
+                                "vacuum t",
+                                "create function f() returns int language sql as 'select 1'",
+                                "comment on table t is 'x'",
+                                "create schema new_one",
+                                "select pg_logical_emit_message(true, 'a', 'b')",
+                                "checkpoint"))
+                .isEmpty();
+    }
+
+    private static void transactions(LiveWal wal) throws Exception {
+        assertThat(wal.boundariesOf("begin; create table gone(id int); rollback")).isEmpty();
+        assertThat(
+                        wal.boundariesOf(
+                                "begin; savepoint a; create table gone(id int); rollback to a;"
+                                        + " insert into t(id) values (10); commit"))
+                .isEmpty();
+        LiveWal.Boundary sub =
+                only(
+                        wal.boundariesOf(
+                                "begin; insert into t(id) values (11); savepoint a; create table"
+                                        + " kept(id int); release a; commit"));
+        assertThat(sub.relations()).contains(wal.oid("kept"));
+        assertThat(wal.boundariesOf("begin; create table two(id int); prepare transaction 'x'"))
+                .isEmpty();
+        LiveWal.Boundary second = only(wal.boundariesOf("commit prepared 'x'"));
+        assertThat(second.relations()).contains(wal.oid("two"));
+        assertThat(
+                        wal.boundariesOf(
+                                "begin; create table three(id int); prepare transaction 'y'",
+                                "rollback prepared 'y'"))
+                .isEmpty();
+    }
+
+    private static void temporary(LiveWal wal) throws Exception {
+        // the session's end drops the table: a boundary of its own
+        assertThat(wal.boundariesOf("create temp table x(id int)"))
+                .isNotEmpty()
+                .allMatch(LiveWal.Boundary::onlyTemporary);
+        // the row is inside a page image now, not in the record's data
+        wal.execute("checkpoint");
+        assertThat(wal.boundariesOf("create temp table y(id int primary key, t text)"))
+                .isNotEmpty()
+                .allMatch(LiveWal.Boundary::onlyTemporary);
+        assertThat(
+                        wal.boundariesOf(
+                                        "begin; create temp table z(id int); create table"
+                                                + " beside(id int); commit")
+                                .getFirst()
+                                .onlyTemporary())
+                .isFalse();
+        assertThat(
+                        wal.boundariesOf(
+                                        "begin; create temp table z(id int); alter type mood rename"
+                                                + " value 'c' to 'd'; commit")
+                                .getFirst()
+                                .onlyTemporary())
+                .isFalse();
+    }
+
+    /** The catalogs lie under numbers of the user range now. */
+    private static void rewritten(LiveWal wal) throws Exception {
+        wal.boundariesOf(
+                "vacuum full pg_class",
+                "vacuum full pg_attribute",
+                "vacuum full pg_enum",
+                "vacuum full pg_type",
+                "vacuum full pg_statistic");
+        assertThat(only(wal.boundariesOf("alter table t add column late int")).relations())
+                .contains(wal.oid("t"));
+        assertThat(only(wal.boundariesOf("alter type mood add value 'late'")).allTypes()).isTrue();
+        assertThat(wal.boundariesOf("analyze t", "insert into t(id) values (99)")).isEmpty();
+    }
+
+    private static LiveWal.Boundary only(List<LiveWal.Boundary> boundaries) {
+        assertThat(boundaries).hasSize(1);
+        return boundaries.getFirst();
+    }
+}

@@ -1,0 +1,104 @@
+package dev.walshadow.source;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.walshadow.base.HaltException;
+import dev.walshadow.postgres.RelationLocator;
+import dev.walshadow.postgres.wal.WalPages;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class SegmentArchiveTest {
+    private static final int SIZE = 1 << 20;
+    private static final WalPages PAGES = new WalPages(17, 77, 1, SIZE);
+
+    @TempDir private Path directory = Path.of("");
+
+    private static StreamSnapshot snapshot(long redo) {
+        return StreamSnapshot.initial(
+                PAGES, redo, List.of(new CatalogSeed(new RelationLocator(1663, 5, 20000), 1259)));
+    }
+
+    private SegmentArchive filled(int segments) throws InterruptedException {
+        SegmentArchive archive = new SegmentArchive(directory, PAGES);
+        archive.begin(snapshot(5L * SIZE + 40));
+        for (int i = 5; i < 5 + segments; i++) {
+            byte[] segment = new byte[SIZE];
+            segment[0] = (byte) i;
+            archive.segmentComplete((long) i * SIZE, segment, SIZE, snapshot((i + 1L) * SIZE));
+        }
+        return archive;
+    }
+
+    @Test
+    void resumesAtTheSegmentOfAFloor() throws InterruptedException {
+        SegmentArchive archive = filled(3);
+        assertThat(archive.segments()).containsExactly(5L * SIZE, 6L * SIZE, 7L * SIZE);
+        assertThat(archive.resumeAt(5L * SIZE + 100).firstRecord()).isEqualTo(5L * SIZE + 40);
+        assertThat(archive.resumeAt(8L * SIZE + 7).segmentStart()).isEqualTo(8L * SIZE);
+    }
+
+    @Test
+    void filesAreReadableByTheShadowsUserAndNothingIsLeftBeside()
+            throws IOException, InterruptedException {
+        SegmentArchive archive = filled(1);
+        assertThat(
+                        PosixFilePermissions.toString(
+                                Files.getPosixFilePermissions(archive.segmentFile(5L * SIZE))))
+                .isEqualTo("rw-r--r--");
+        try (Stream<Path> files = Files.list(directory)) {
+            assertThat(files.map(f -> f.getFileName().toString()))
+                    .containsExactlyInAnyOrder(
+                            "000000010000000000000005",
+                            "000000010000000000000005.state",
+                            "000000010000000000000006.state");
+        }
+    }
+
+    @Test
+    void keepsTheSegmentOfTheRetentionPointAndLater() throws InterruptedException {
+        SegmentArchive archive = filled(4);
+        assertThat(archive.retain(7L * SIZE + 5)).isEqualTo(2);
+        assertThat(archive.segments()).containsExactly(7L * SIZE, 8L * SIZE);
+        assertThat(archive.resumeAt(7L * SIZE).segmentStart()).isEqualTo(7L * SIZE);
+        assertThatThrownBy(() -> archive.resumeAt(6L * SIZE))
+                .isInstanceOf(HaltException.class)
+                .hasMessageStartingWith(SourceCodes.RESUME_POINT_MISSING.toString());
+    }
+
+    @Test
+    void anyDamageOfAStateIsNoticed() throws InterruptedException {
+        filled(0);
+        byte[] good = snapshot(5L * SIZE + 40).encode();
+        assertThat(StreamSnapshot.decode(good).encode()).isEqualTo(good);
+        for (int length = 0; length < good.length; length++) {
+            byte[] torn = Arrays.copyOf(good, length);
+            assertThatThrownBy(() -> StreamSnapshot.decode(torn)).isInstanceOf(HaltException.class);
+        }
+        for (int at = 0; at < good.length; at++) {
+            byte[] damaged = good.clone();
+            damaged[at] ^= 4;
+            assertThatThrownBy(() -> StreamSnapshot.decode(damaged))
+                    .isInstanceOf(HaltException.class)
+                    .hasMessageStartingWith(SourceCodes.RESUME_POINT_CORRUPT.toString());
+        }
+    }
+
+    @Test
+    void refusesTheStateOfAnotherCluster() throws InterruptedException {
+        filled(1);
+        SegmentArchive foreign = new SegmentArchive(directory, new WalPages(17, 78, 1, SIZE));
+        assertThatThrownBy(() -> foreign.resumeAt(5L * SIZE))
+                .isInstanceOf(HaltException.class)
+                .hasMessageStartingWith(SourceCodes.RESUME_POINT_FOREIGN.toString())
+                .hasMessageContaining("another cluster");
+    }
+}
