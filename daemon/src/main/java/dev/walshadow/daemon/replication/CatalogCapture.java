@@ -96,7 +96,7 @@ final class CatalogCapture {
         if (boundary.databaseOid() != databaseOid && boundary.databaseOid() != 0) {
             return false;
         }
-        if (!boundary.insertedOnlyTemporary() || boundary.allRelations()) {
+        if (!boundary.mayBeTemporaryOnly()) {
             return true;
         }
         for (int i = 0; i < boundary.relationCount(); i++) {
