@@ -290,6 +290,14 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         }
     }
 
+    /**
+     * Names a table that appeared after the attach and is not replicated, so that status and verify
+     * know of it; nothing happens if it is known.
+     */
+    public void holdBack(RelationDescriptor relation, String reason) {
+        tables.appeared(relation, reason);
+    }
+
     /** How far everything is durable; never goes back. */
     public Watermark watermark() {
         return services.stream().watermark();

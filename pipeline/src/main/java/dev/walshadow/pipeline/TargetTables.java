@@ -254,7 +254,16 @@ public final class TargetTables {
 
     private TargetTable attached(@Nullable LedgerRow row, RelationDescriptor shape) {
         if (row != null && row.state() == TableState.LIVE) {
-            TargetTable table = table(shape, TableMapping.fromJson(row.mapping()), row.state());
+            TableMapping pinned = TableMapping.fromJson(row.mapping());
+            String difference = PinnedShape.difference(pinned, shape, options.rules());
+            if (difference != null) {
+                return held(
+                        shape,
+                        "its shape is not the one that was attached: "
+                                + difference
+                                + "; load it anew");
+            }
+            TargetTable table = table(shape, pinned, row.state());
             table.setBaselineLsn(row.baselineLsn());
             return table;
         }
@@ -368,6 +377,17 @@ public final class TargetTables {
 
     Collection<TargetTable> all() {
         return tables.values();
+    }
+
+    /**
+     * Names a table that appeared after the attach: held back, in the ledger from the next round
+     * on.
+     */
+    void appeared(RelationDescriptor relation, String reason) {
+        long key = Quarantine.key(relation.databaseOid(), relation.oid());
+        if (!tables.containsKey(key)) {
+            tables.put(key, held(relation, reason));
+        }
     }
 
     /** True once per relation. */

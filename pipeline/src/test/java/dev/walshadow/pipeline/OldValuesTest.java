@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -108,6 +109,41 @@ final class OldValuesTest {
                     at(0x200_0400).update(items, null, 3, "d", KEPT, 4).committed(0x200_0500, 1));
             h.pipeline.flush();
             assertThat(h.rows(items)).isEqualTo(Map.of(3L, "d|" + VALUE + "|4"));
+        }
+    }
+
+    @Test
+    void oldKeysGoOnlyWhenTheRowsThatDependOnThemAreDurable() throws Exception {
+        ItemsTable items = new ItemsTable("dependent", "items", 16500, 16503);
+        try (PipelineHarness h = harness("dependent", items)) {
+            h.tune = options -> options.withBatchRows(1);
+            h.started();
+            int rows = 20;
+            TestTransaction seed = at(0x200_0000);
+            TestTransaction moves = at(0x200_1000);
+            for (int i = 0; i < rows; i++) {
+                seed.toast(100 + i, VALUE).insert(items, i, "a", Big.external(100 + i, 5000), i);
+                moves.update(items, (long) i, 100L + i, "b", Big.external(100 + i, 5000), i);
+            }
+            h.pipeline.commit(seed.committed(0x200_0800, 1));
+            h.pipeline.flush();
+            server.delayInserts(Duration.ofMillis(20));
+            try {
+                h.pipeline.commit(moves.committed(0x200_2000, 2));
+                @Nullable String seen = "";
+                while (!(rows + " " + rows).equals(seen)) {
+                    seen =
+                            h.client.queryValue(
+                                    "SELECT concat(toString(countIf(_is_deleted = 0 AND id >="
+                                            + " 100)), ' ', toString(countIf(_is_deleted = 1)))"
+                                            + " FROM dependent.items");
+                    assertThat(String.valueOf(seen)).matches("\\d+ 0|" + rows + " \\d+");
+                }
+            } finally {
+                server.delayInserts(Duration.ZERO);
+            }
+            h.pipeline.flush();
+            assertThat(h.rows(items)).hasSize(rows).containsEntry(107L, "b|" + VALUE + "|7");
         }
     }
 

@@ -152,6 +152,32 @@ final class TargetTablesTest {
     }
 
     @Test
+    void aShapeThatTheLedgerDoesNotKnowIsHeldBackAtTheNextStart() throws Exception {
+        ItemsTable items = new ItemsTable("reshaped", "items", 16500, 16503);
+        try (PipelineHarness h = harness("reshaped", items).started()) {
+            h.pipeline.holdBack(
+                    new ItemsTable("reshaped", "newcomer", 16600, 16603).shape(), "it is new");
+            assertThat(h.pipeline.tables())
+                    .anyMatch(t ->
+                            t.name().name().equals("newcomer") && t.reason().equals("it is new"));
+            h.pipeline.close();
+            h.shapes.set(
+                    0,
+                    items.shape(
+                            items.locator(),
+                            List.of(
+                                    ItemsTable.attribute(
+                                            5, "extra", 23, 4, true, 'i', 'p', false))));
+            h.tables = h.open();
+            h.tables.resume(h.shapes);
+            assertThat(h.tables.status())
+                    .singleElement()
+                    .matches(t -> t.state() == TableState.HELD)
+                    .matches(t -> t.reason().contains("column extra was added"));
+        }
+    }
+
+    @Test
     void theWatermarkIsWrittenToClickHouse() throws Exception {
         ItemsTable items = new ItemsTable("marked", "items", 16500, 16503);
         try (PipelineHarness h = harness("marked", items).started()) {

@@ -1,0 +1,54 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.Derivation;
+import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Whether a pinned mapping still covers its source table. */
+final class PinnedShape {
+    private PinnedShape() {}
+
+    /**
+     * The first difference on the source's side, for people to read; null if there is none. How a
+     * value is mapped is the pin's own affair: a later version's other choice is no difference.
+     */
+    static @Nullable String difference(
+            TableMapping pinned, RelationDescriptor shape, MappingRules rules) {
+        if (!pinned.source().equals(shape.name())) {
+            return "it was " + pinned.source() + " and is " + shape.name() + " now";
+        }
+        return switch (TableMapping.derive(shape, rules)) {
+            case Derivation.HeldBack held -> String.join("; ", held.reasons());
+            case Derivation.Mapped mapped -> difference(pinned, mapped.mapping());
+        };
+    }
+
+    private static @Nullable String difference(TableMapping pinned, TableMapping now) {
+        if (!pinned.key().equals(now.key())) {
+            return "its key was " + pinned.key() + " (attnums) and is " + now.key() + " now";
+        }
+        Map<Integer, ColumnMapping> left = new HashMap<>();
+        pinned.columns().forEach(column -> left.put(column.attributeNumber(), column));
+        for (ColumnMapping column : now.columns()) {
+            ColumnMapping before = left.remove(column.attributeNumber());
+            if (before == null) {
+                return "column " + column.sourceName() + " was added";
+            }
+            if (!before.sourceName().equals(column.sourceName())) {
+                return "column " + before.sourceName() + " was renamed to " + column.sourceName();
+            }
+            if (before.typeOid() != column.typeOid()
+                    || before.typeModifier() != column.typeModifier()) {
+                return "column " + column.sourceName() + " has another type";
+            }
+        }
+        return left.isEmpty()
+                ? null
+                : "column " + left.values().iterator().next().sourceName() + " was dropped";
+    }
+}
