@@ -114,6 +114,7 @@ final class Assembly implements AutoCloseable {
                     archive.segmentComplete(startLsn, segment, length, next);
                     sender.segmentComplete(startLsn);
                 };
+        pump.tidyWith(this::tidy);
         pump.use(new WalStream(from, decodeFrom, sender::publish, pump::onRecord, segments));
     }
 
@@ -209,6 +210,13 @@ final class Assembly implements AutoCloseable {
                 pages.systemIdentifier(),
                 configuration.get(Settings.SOURCE_STATUS_INTERVAL),
                 SOURCE_SILENCE);
+    }
+
+    /** Lets go of what neither the shadow nor a resume can need any more. On the pump's thread. */
+    private void tidy() {
+        long floor = progress.manifest().resumeFloor();
+        archive.retain(Math.min(shadow.oldestNeededLsn(), floor));
+        log.compact(floor);
     }
 
     /** Runs work of its own until it ends or the parts are closed; its failure ends the pump. */

@@ -30,6 +30,8 @@ final class WalPump implements Runnable {
         void onRecord(WalRecord record) throws InterruptedException;
     }
 
+    private static final long TIDYING_NANOS = 10_000_000_000L;
+
     private final WalSource source;
     private final int timeline;
     private final long start;
@@ -44,6 +46,8 @@ final class WalPump implements Runnable {
     private @Nullable Observer observer;
     private @Nullable Between between;
     private LongSupplier extraFloor = () -> Long.MAX_VALUE;
+    private Runnable tidying = () -> {};
+    private long nextTidying = System.nanoTime();
     private boolean keepsProgress;
     private volatile @Nullable Throwable failure;
 
@@ -100,10 +104,23 @@ final class WalPump implements Runnable {
         extraFloor = newFloor;
     }
 
+    /** Called now and then while progress is kept, on the pump. Before the start. */
+    void tidyWith(Runnable newTidying) {
+        tidying = newTidying;
+    }
+
     /** Ends the pump with this cause. Any thread. */
     void fail(Throwable cause) {
         failure = cause;
         source.close();
+    }
+
+    private void tidy() {
+        long now = System.nanoTime();
+        if (now - nextTidying >= 0) {
+            nextTidying = now + TIDYING_NANOS;
+            tidying.run();
+        }
     }
 
     private long floor() {
@@ -160,6 +177,7 @@ final class WalPump implements Runnable {
             pipeline.advance(handedOn);
             if (keepsProgress) {
                 progress.keep(handedOn, floor(), pipeline.watermark(), sender.appliedLsn());
+                tidy();
             }
         }
         switch (failure) {
