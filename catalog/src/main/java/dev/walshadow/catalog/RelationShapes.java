@@ -11,8 +11,8 @@ public final class RelationShapes {
     private RelationShapes() {}
 
     /**
-     * The first difference that matters, for people to read; null if there is none. NOT NULL,
-     * storage strategies and the TOAST relation's OID do not matter.
+     * The first difference that matters, for people to read; null if there is none. NOT NULL, where
+     * it is stored, storage strategies and the TOAST relation's OID do not matter.
      */
     public static @Nullable String shapeDiffers(RelationDescriptor a, RelationDescriptor b) {
         String difference = relationDiffers(a, b);
@@ -43,9 +43,6 @@ public final class RelationShapes {
         }
         if (a.partition() != b.partition()) {
             return b.partition() ? "it became a partition" : "it is no partition any more";
-        }
-        if (!Objects.equals(a.locator(), b.locator())) {
-            return changed("the storage", a.locator(), b.locator());
         }
         if (!a.primaryKey().equals(b.primaryKey())) {
             return changed(

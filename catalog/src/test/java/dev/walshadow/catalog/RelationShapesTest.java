@@ -50,8 +50,8 @@ final class RelationShapesTest {
     void namesTheFirstDifference() {
         RelationDescriptor table = table(1, 10, "id", "note");
         assertThat(RelationShapes.shapeDiffers(table, table(1, 10, "id", "note"))).isNull();
-        assertThat(RelationShapes.shapeDiffers(table, table(1, 11, "id", "note")))
-                .isEqualTo("the storage changed from 1663/5/10 to 1663/5/11");
+        // other storage is the same shape: TRUNCATE, CLUSTER, VACUUM FULL
+        assertThat(RelationShapes.shapeDiffers(table, table(1, 11, "id", "note"))).isNull();
         assertThat(RelationShapes.shapeDiffers(table, table(1, 10, "id", "note", "extra")))
                 .isEqualTo("column extra was added");
         assertThat(RelationShapes.shapeDiffers(table, table(1, 10, "id")))

@@ -2,8 +2,11 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.Backoff;
 import dev.walshadow.base.Code;
+import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.MemoryBudget;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
@@ -21,6 +24,8 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Committed transactions to ClickHouse rows.
@@ -35,6 +40,9 @@ import org.jspecify.annotations.Nullable;
 public final class Pipeline implements CommitSink, AutoCloseable {
     /** In the state directory: changes that wait for old values; belongs to one process. */
     static final String WAITING = "waiting";
+
+    private static final Logger LOG = LoggerFactory.getLogger(Pipeline.class);
+    private static final long ADD_CEILING_MILLIS = 5_000;
 
     private static final int PLAN_QUEUE = 1024;
     private static final int LEDGER_ENTRIES = 1 << 16;
@@ -296,6 +304,29 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      */
     public void holdBack(RelationDescriptor relation, String reason) {
         tables.appeared(relation, reason);
+    }
+
+    /**
+     * Takes in a table that was created at this commit position, before anything of that commit is
+     * handed over: creates it in ClickHouse, which is waited for, or holds it back with a reason.
+     */
+    public void addTable(RelationDescriptor relation, long position) throws InterruptedException {
+        Backoff backoff = new Backoff(ADD_CEILING_MILLIS);
+        while (true) {
+            try {
+                tables.create(relation, position);
+                return;
+            } catch (RetryException e) {
+                LOG.warn(
+                        "{} cannot be created in ClickHouse yet: {}; trying again",
+                        relation.label(),
+                        e.getMessage());
+                backoff.pause();
+            } catch (ConfigurationException | QuarantineException e) {
+                tables.appeared(relation, "it cannot be created: " + e.getMessage());
+                return;
+            }
+        }
     }
 
     /** How far everything is durable; never goes back. */

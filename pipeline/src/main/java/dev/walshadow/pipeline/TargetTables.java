@@ -390,6 +390,35 @@ public final class TargetTables {
         }
     }
 
+    /**
+     * Takes in a table that was created after the attach: all of its rows come in the WAL, so it is
+     * complete from the start. Creates its twin, or holds it back with a reason.
+     *
+     * @param position the commit position of its creation
+     * @throws dev.walshadow.base.RetryException if ClickHouse does not answer; call again
+     */
+    synchronized void create(RelationDescriptor shape, long position) {
+        long key = Quarantine.key(shape.databaseOid(), shape.oid());
+        if (tables.containsKey(key)) {
+            return;
+        }
+        LedgerRow row = ledger.get(key);
+        TargetTable table = attached(row, shape);
+        if (row == null && table.state() == TableState.LOADING) {
+            List<String> problems = new ArrayList<>();
+            checkTarget(shape, table.mapped(), problems);
+            if (problems.isEmpty()) {
+                create(table.mapped());
+                table.setBaselineLsn(position);
+                table.loaded();
+            } else {
+                table = held(shape, String.join("; ", problems));
+            }
+        }
+        tables.put(key, table);
+        write(List.of(row(table)));
+    }
+
     /** True once per relation. */
     boolean firstSeen(RelationDescriptor relation) {
         return reported.add(Quarantine.key(relation.databaseOid(), relation.oid()));

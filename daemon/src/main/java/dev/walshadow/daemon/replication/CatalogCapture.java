@@ -30,7 +30,7 @@ final class CatalogCapture {
     /** Told what a capture found, before the commit is handed on. */
     interface Changes {
         /** A relation that the log did not know. */
-        void appeared(RelationDescriptor relation, long position);
+        void appeared(RelationDescriptor relation, long position) throws InterruptedException;
 
         /** Another shape, name or storage. */
         void changed(RelationDescriptor before, RelationDescriptor after, long position);
@@ -112,6 +112,10 @@ final class CatalogCapture {
         record(position, read(position, reader::readAll), null);
     }
 
+    private interface News {
+        void tell() throws InterruptedException;
+    }
+
     private interface CatalogRead {
         List<RelationDescriptor> read(Connection session) throws SQLException;
     }
@@ -135,7 +139,8 @@ final class CatalogCapture {
     /**
      * @param named the relations that were asked for; null: all were
      */
-    private void record(long position, List<RelationDescriptor> found, int @Nullable [] named) {
+    private void record(long position, List<RelationDescriptor> found, int @Nullable [] named)
+            throws InterruptedException {
         Map<Integer, RelationDescriptor> before = new HashMap<>();
         if (named == null) {
             log.active(position).stream()
@@ -150,7 +155,7 @@ final class CatalogCapture {
             }
         }
         List<RelationDescriptor> present = new ArrayList<>();
-        List<Runnable> news = new ArrayList<>();
+        List<News> news = new ArrayList<>();
         Set<Integer> seen = new HashSet<>();
         for (RelationDescriptor relation : found) {
             seen.add(relation.oid());
@@ -172,9 +177,12 @@ final class CatalogCapture {
                 news.add(() -> changes.dropped(known, position));
             }
         }
+        // before the log: after a crash in between, the boundary is held again
+        for (News each : news) {
+            each.tell();
+        }
         if (!present.isEmpty() || !dropped.isEmpty()) {
             log.append(position, present, dropped, databaseOid);
         }
-        news.forEach(Runnable::run);
     }
 }

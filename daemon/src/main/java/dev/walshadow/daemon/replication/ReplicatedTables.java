@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Decides what a catalog change means for the replicated tables: a changed shape sets the table
- * aside, by name and with the difference; a new table is reported. Called by the pump at a hold.
+ * aside, by name and with the difference; a new table is taken in. Called by the pump at a hold.
  */
 final class ReplicatedTables implements CatalogCapture.Changes {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicatedTables.class);
@@ -29,15 +29,10 @@ final class ReplicatedTables implements CatalogCapture.Changes {
     }
 
     @Override
-    public void appeared(RelationDescriptor relation, long position) {
+    public void appeared(RelationDescriptor relation, long position) throws InterruptedException {
         if (selection.matches(relation)) {
-            setAside(
-                    relation,
-                    "the table was created at "
-                            + Lsn.format(position)
-                            + ", after the attach, and is not replicated; attach anew with an empty"
-                            + " [state] dir and empty target tables to include it",
-                    position);
+            LOG.info("{} was created at {}", relation.label(), Lsn.format(position));
+            pipeline.addTable(relation, position);
         }
     }
 

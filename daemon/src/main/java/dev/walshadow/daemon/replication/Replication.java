@@ -1,7 +1,6 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.ConfigurationException;
-import dev.walshadow.base.Invariant;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
@@ -16,8 +15,10 @@ import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.StreamSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -31,6 +32,8 @@ import tools.jackson.databind.node.ObjectNode;
  */
 public final class Replication implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Replication.class);
+
+    private static final long POLL_NANOS = 20_000_000L;
 
     private final Configuration configuration;
     private final StateDirectory state;
@@ -185,12 +188,17 @@ public final class Replication implements AutoCloseable {
     }
 
     private boolean awaitDurable(long target, long deadline) throws InterruptedException {
-        Assembly parts = assembly;
-        Invariant.check(parts != null, "a stream runs once the first attach is done");
-        long left = deadline - System.nanoTime();
-        return failure.get() == null
-                && parts != null
-                && parts.pipeline.awaitDurable(target, java.time.Duration.ofNanos(left));
+        while (failure.get() == null) {
+            long left = deadline - System.nanoTime();
+            Assembly parts = assembly;
+            if (parts != null) {
+                return parts.pipeline.awaitDurable(target, Duration.ofNanos(left));
+            }
+            if (left <= 0 || ended.await(Math.min(left, POLL_NANOS), TimeUnit.NANOSECONDS)) {
+                return false;
+            }
+        }
+        return false;
     }
 
     private long sourcePosition() {
