@@ -75,12 +75,14 @@ final class KeyEncoder {
         ColumnPlan plan = plans[i];
         int at = walker.offset(plan.attribute());
         int otherAt = otherWalker.offset(plan.attribute());
-        if (at < 0 || otherAt < 0) {
+        if (at == AttributeWalker.NULL || otherAt == AttributeWalker.NULL) {
             throw keyNull(plan);
         }
         int length = walker.length(plan.attribute());
         int otherLength = otherWalker.length(plan.attribute());
-        if (length == otherLength
+        if (at >= 0
+                && otherAt >= 0
+                && length == otherLength
                 && Arrays.equals(
                         newTuple.buffer(),
                         at,
@@ -109,7 +111,7 @@ final class KeyEncoder {
         for (int i = 0; i < plans.length; i++) {
             int attribute = plans[i].attribute();
             int at = walker.offset(attribute);
-            if (at < 0) {
+            if (at == AttributeWalker.NULL) {
                 throw keyNull(plans[i]);
             }
             if (append(i, tuple, at, walker.length(attribute), toast, out)) {
@@ -121,7 +123,7 @@ final class KeyEncoder {
             }
             int oldAt = oldKey == null ? AttributeWalker.NULL : otherWalker.offset(attribute);
             if (oldKey == null
-                    || oldAt < 0
+                    || oldAt == AttributeWalker.NULL
                     || !append(i, oldKey, oldAt, otherWalker.length(attribute), toast, out)) {
                 throw keyNull(plans[i]);
             }
@@ -131,6 +133,12 @@ final class KeyEncoder {
     /** One key value in RowBinary form, -0 and NaN made one; false if its chunks are not here. */
     private boolean append(
             int i, TupleView tuple, int at, int length, ToastValues toast, ByteBuilder out) {
+        int start = out.length();
+        if (at == AttributeWalker.MISSING) {
+            out.putBytes(plans[i].missing());
+            unify(conversions[i], out.array(), start);
+            return true;
+        }
         byte[] bytes = tuple.buffer();
         int offset = at;
         int count = length;
@@ -150,7 +158,6 @@ final class KeyEncoder {
         if (!plans[i].reader().append(bytes, offset, count, buffer)) {
             throw keyNull(plans[i]);
         }
-        int start = out.length();
         buffer.rowBinary(0, out);
         unify(conversions[i], out.array(), start);
         return true;

@@ -397,6 +397,37 @@ final class RowEncoderEngineTest {
     }
 
     @Test
+    void aKeyColumnMayBeYoungerThanItsRows() throws Exception {
+        SourceTable table =
+                table(
+                        "young_key",
+                        "create table young_key (id int not null)",
+                        "insert into young_key values (1)",
+                        "alter table young_key add k text not null default 'k', add primary key"
+                                + " (id, k)",
+                        "insert into young_key values (2, 'k'), (1, 'x')");
+        RowEncoder encoder = load(table);
+        List<byte[]> tuples = new ArrayList<>();
+        List<String> keys = new ArrayList<>();
+        table.tuples(
+                false,
+                tuple -> {
+                    ByteBuilder key = new ByteBuilder(16);
+                    encoder.appendKeyLiteral(tuple, new RowMeta(), SourceTable.noChunks(), key);
+                    keys.add(key.toString());
+                    tuples.add(
+                            java.util.Arrays.copyOfRange(
+                                    tuple.buffer(), tuple.headerOffset(), tuple.end()));
+                });
+        assertThat(keys).containsExactly("(1,'k')", "(2,'k')", "(1,'x')");
+        assertThat(same(encoder, tuples.get(0), tuples.get(0))).isTrue();
+        assertThat(same(encoder, tuples.get(0), tuples.get(1))).isFalse();
+        assertThat(same(encoder, tuples.get(2), tuples.get(0))).isFalse();
+        assertThat(select("SELECT id, k FROM public.young_key ORDER BY id, k"))
+                .containsExactly("1|k", "1|x", "2|k");
+    }
+
+    @Test
     void virtualColumnsAreLeftOutAndStoredOnesArePlain() throws Exception {
         SourceTable table =
                 table(
