@@ -85,7 +85,7 @@ final class TargetTablesTest {
     }
 
     @Test
-    void anUnfinishedLoadIsMadeAnewAndAFinishedOneStays() throws Exception {
+    void anUnfinishedAttachBeginsAnewAndAFinishedOneIsNotOverwritten() throws Exception {
         ItemsTable done = new ItemsTable("unfinished", "done", 16500, 16503);
         ItemsTable open = new ItemsTable("unfinished", "open", 16600, 16603);
         try (PipelineHarness h = harness("unfinished", done, open).attached()) {
@@ -101,10 +101,20 @@ final class TargetTablesTest {
             h.tables = h.open();
             assertThat(h.tables.isAttached()).isTrue();
             assertThat(h.tables.isComplete()).isFalse();
-            h.tables.attach(h.shapes, PipelineHarness.B + 0x1000);
+            assertThat(h.tables.problems(h.shapes))
+                    .singleElement()
+                    .asString()
+                    .contains("WS-1705")
+                    .contains("filled from this source with another state directory");
+            assertThatThrownBy(() -> h.tables.attach(h.shapes, PipelineHarness.B + 0x1000))
+                    .hasMessageContaining("nothing was changed");
             assertThat(h.rows(done)).hasSize(1);
+
+            h.tables.startOver();
+            h.tables.attach(h.shapes, PipelineHarness.B + 0x1000);
+            assertThat(h.rows(done)).isEmpty();
             assertThat(h.rows(open)).isEmpty();
-            assertThat(h.tables.wantsBaseline(ItemsTable.DATABASE, done.oid())).isFalse();
+            assertThat(h.tables.wantsBaseline(ItemsTable.DATABASE, done.oid())).isTrue();
             assertThat(h.tables.wantsBaseline(ItemsTable.DATABASE, open.oid())).isTrue();
             h.start(0);
             h.live();

@@ -3,6 +3,7 @@ package dev.walshadow.postgres.value;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.LittleEndian;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.postgres.heap.RealTable;
 import java.math.BigDecimal;
@@ -162,22 +163,25 @@ final class NumericScalerTest {
         try (EmbeddedPostgres server = EmbeddedPostgres.at(folder).setting("fsync", "off").start();
                 Connection connection = DriverManager.getConnection(server.jdbcUrl("postgres"))) {
             try (Statement statement = connection.createStatement()) {
-                statement.execute("create extension pageinspect; create table t (v numeric)");
+                statement.execute(
+                        "create extension pageinspect; create table t (v numeric, number int)");
             }
             try (PreparedStatement insert =
-                    connection.prepareStatement("insert into t values (?::text::numeric)")) {
-                for (String text : texts) {
-                    insert.setString(1, text);
+                    connection.prepareStatement("insert into t values (?::text::numeric, ?)")) {
+                for (int i = 0; i < texts.size(); i++) {
+                    insert.setString(1, texts.get(i));
+                    insert.setInt(2, i);
                     insert.addBatch();
                 }
                 insert.executeBatch();
             }
-            List<byte[]> payloads = new ArrayList<>();
+            // rows need not lie in the order of their insertion
+            byte[][] payloads = new byte[texts.size()][];
             for (byte[] @Nullable [] row : new RealTable(connection, "t").payloads()) {
-                payloads.add(Objects.requireNonNull(row[0]));
+                int number = LittleEndian.getInt(Objects.requireNonNull(row[1]), 0);
+                payloads[number] = Objects.requireNonNull(row[0]);
             }
-            assertThat(payloads).hasSameSizeAs(texts);
-            return payloads;
+            return List.of(payloads);
         }
     }
 }
