@@ -28,11 +28,15 @@ public final class PipelineMetrics {
     final AtomicLong lastCommitToDurableMicros = new AtomicLong();
     final AtomicLong lastInsertMicros = new AtomicLong();
 
+    /** Commit time of the newest durable transaction. */
+    private long lastDurableCommitMicros;
+
     PipelineMetrics() {}
 
-    /** Called when the watermark has moved. */
+    /** Called when the watermark has moved, by one thread at a time. */
     void durable(Watermark watermark) {
-        if (watermark.commitMicros() != 0) {
+        if (watermark.commitMicros() != lastDurableCommitMicros) {
+            lastDurableCommitMicros = watermark.commitMicros();
             long nowMicros = System.currentTimeMillis() * 1_000 - Sweep.POSTGRES_EPOCH_MICROS;
             lastCommitToDurableMicros.set(Math.max(0, nowMicros - watermark.commitMicros()));
         }

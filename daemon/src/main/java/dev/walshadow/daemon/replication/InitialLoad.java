@@ -36,6 +36,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -67,6 +68,7 @@ import tools.jackson.databind.node.ObjectNode;
 final class InitialLoad implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InitialLoad.class);
     private static final int WALKERS = 2;
+    private static final long REPORT_NANOS = 10_000_000_000L;
 
     private final Configuration configuration;
     private final StateDirectory state;
@@ -217,6 +219,8 @@ final class InitialLoad implements AutoCloseable {
     }
 
     private final class Listener implements BackupListener {
+        private long nextReport = System.nanoTime() + REPORT_NANOS;
+
         @Override
         public void started(long startLsn, int timeline) throws InterruptedException {
             begin(startLsn, timeline);
@@ -225,6 +229,15 @@ final class InitialLoad implements AutoCloseable {
         @Override
         public void progress(BackupProgress now) {
             progress = now;
+            long nanos = System.nanoTime();
+            if (nanos - nextReport >= 0) {
+                nextReport = nanos + REPORT_NANOS;
+                BaselineLoader walking = loader;
+                LOG.info(
+                        "initial load: {}, {} rows",
+                        describe(),
+                        walking == null ? 0 : walking.rows());
+            }
         }
     }
 
@@ -440,9 +453,11 @@ final class InitialLoad implements AutoCloseable {
         return now == null
                 ? "waiting for the source's checkpoint"
                 : String.format(
-                        java.util.Locale.ROOT,
-                        "%.1f %% of the base backup, about %d s left",
+                        Locale.ROOT,
+                        "%.1f %% of the base backup (%d of %d MB), about %d s left",
                         now.percent(),
+                        now.bytesDone() >> 20,
+                        now.bytesTotal() >> 20,
                         now.remaining().toSeconds());
     }
 
