@@ -14,7 +14,7 @@ final class ShadowCodes {
     static final Code FOREIGN_POSTMASTER = new Code(1515);
     static final Code SESSION = new Code(1520);
     static final Code LOCALE = new Code(1521);
-    static final Code CATALOG_READ = new Code(1530);
+    static final Code CATALOG_LOCKED = new Code(1530);
 
     private ShadowCodes() {}
 }
