@@ -70,6 +70,10 @@ final class DemoCommand implements Callable<Integer> {
         try (Demo demo = new Demo(new Demo.Options(postgres, duration, rate, live), out)) {
             Runtime.getRuntime().addShutdownHook(new Thread(demo::close, "demo-stop"));
             outcome = demo.run();
+        } catch (Demo.StoppedException e) {
+            out.println("stopped: the servers and their files are gone");
+            out.flush();
+            return ExitCodes.UNEQUAL;
         }
         VerifyCommand.print(outcome, out);
         if ("json".equals(summary)) {

@@ -54,8 +54,32 @@ public final class Demo implements AutoCloseable {
         }
     }
 
-    /** Runs the whole demo; the outcome is that of the final comparison. */
+    /** It was closed before its end, by Ctrl-C for one. */
+    public static final class StoppedException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        StoppedException(Exception cause) {
+            super("the demo was stopped", cause);
+        }
+    }
+
+    /**
+     * Runs the whole demo; the outcome is that of the final comparison.
+     *
+     * @throws StoppedException if {@link #close} comes before the end
+     */
     public Verification.Outcome run() throws InterruptedException, SQLException {
+        try {
+            return runToTheEnd();
+        } catch (RuntimeException | SQLException | InterruptedException e) {
+            if (closed) {
+                throw new StoppedException(e);
+            }
+            throw e;
+        }
+    }
+
+    private Verification.Outcome runToTheEnd() throws InterruptedException, SQLException {
         say("starting PostgreSQL " + options.postgres() + " and ClickHouse");
         EmbeddedPostgres source =
                 EmbeddedPostgres.at(directory.resolve("postgres"))
@@ -74,6 +98,9 @@ public final class Demo implements AutoCloseable {
             running.start();
             howToQuery(source, target);
             load(source, running);
+            if (closed) {
+                throw new InterruptedException("closed");
+            }
             say("the load has ended; comparing both sides, every column of every row");
             Verification.Outcome outcome =
                     Verification.of(configuration, PATIENCE).run(null, VerifyProgress.NONE);
