@@ -72,10 +72,20 @@ public final class Demo implements AutoCloseable {
         try {
             return runToTheEnd();
         } catch (RuntimeException | SQLException | InterruptedException e) {
-            if (closed) {
+            if (closed || isShuttingDown()) {
                 throw new StoppedException(e);
             }
             throw e;
+        }
+    }
+
+    /** The servers have shutdown hooks of their own, which may come before {@link #close}. */
+    private static boolean isShuttingDown() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(Thread.currentThread());
+            return false;
+        } catch (IllegalStateException e) {
+            return true;
         }
     }
 
