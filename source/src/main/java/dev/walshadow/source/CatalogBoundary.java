@@ -10,6 +10,7 @@ public final class CatalogBoundary {
     private int xid;
     private long commitLsn;
     private long nextLsn;
+    private long replayLsn;
     private int databaseOid;
     private long catalogs;
     private int[] relations = new int[16];
@@ -20,10 +21,25 @@ public final class CatalogBoundary {
         this.xid = xid;
         this.commitLsn = commitLsn;
         this.nextLsn = nextLsn;
+        this.replayLsn = nextLsn;
         this.databaseOid = databaseOid;
         this.catalogs = catalogs;
         relationCount = 0;
         allRelations = false;
+    }
+
+    void replayLsn(long lsn) {
+        replayLsn = lsn;
+    }
+
+    CatalogBoundary copy() {
+        CatalogBoundary copy = new CatalogBoundary();
+        copy.clear(xid, commitLsn, nextLsn, databaseOid, catalogs);
+        copy.replayLsn = replayLsn;
+        copy.relations = Arrays.copyOf(relations, relations.length);
+        copy.relationCount = relationCount;
+        copy.allRelations = allRelations;
+        return copy;
     }
 
     void addRelation(int oid) {
@@ -51,9 +67,18 @@ public final class CatalogBoundary {
         return commitLsn;
     }
 
-    /** The replay position at which the shadow shows this commit. */
+    /** Behind the commit record: from here on its changes hold. */
     public long nextLsn() {
         return nextLsn;
+    }
+
+    /**
+     * How far WAL has been published, and how far the shadow must have replayed before its catalogs
+     * are read. As a rule {@link #nextLsn}; behind it when the commit fell between another
+     * transaction's RELMAP_UPDATE and its end, where nobody may read.
+     */
+    public long replayLsn() {
+        return replayLsn;
     }
 
     public int databaseOid() {

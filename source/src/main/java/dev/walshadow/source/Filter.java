@@ -132,6 +132,11 @@ public final class Filter {
         return atBoundary ? boundary : null;
     }
 
+    /** Some transaction is between its RELMAP_UPDATE and its end: catalogs cannot be read. */
+    boolean isRelationMapInFlight() {
+        return state.isRelationMapInFlight();
+    }
+
     // ---- relations -------------------------------------------------------------------------
 
     private Decision relation(WalRecord record, int manager) {
@@ -282,6 +287,9 @@ public final class Filter {
 
     private Decision relationMap(WalRecord record) {
         relationMap.wrap(record);
+        if (record.xid() != 0 && !state.isNewDatabase(relationMap.databaseOid())) {
+            state.relationMap(record.xid());
+        }
         for (int i = 0; i < relationMap.count(); i++) {
             int relation = relationMap.relationNumber(i);
             if (Integer.compareUnsigned(relation, Catalogs.FIRST_NORMAL_OID) >= 0) {

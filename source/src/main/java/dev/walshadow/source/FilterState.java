@@ -28,6 +28,9 @@ final class FilterState {
     /** Databases that a transaction in flight is filling block by block: its xid. */
     private final XidMap newDatabases = new XidMap();
 
+    /** Transactions that have written a relation map and not ended: nobody may read catalogs. */
+    private final XidMap relationMaps = new XidMap();
+
     /**
      * Before this xid, a transaction may have worked before the stream's first record. 0 as long as
      * no list of running transactions was seen.
@@ -59,6 +62,14 @@ final class FilterState {
         return newDatabases.get(databaseOid) != 0;
     }
 
+    void relationMap(int xid) {
+        relationMaps.put(xid, 1);
+    }
+
+    boolean isRelationMapInFlight() {
+        return !relationMaps.isEmpty();
+    }
+
     private int top(int xid) {
         int top = (int) tops.get(xid);
         return top == 0 ? xid : top;
@@ -87,6 +98,7 @@ final class FilterState {
                 && rewritten.isEmpty()
                 && prepared.isEmpty()
                 && newDatabases.isEmpty()
+                && relationMaps.isEmpty()
                 && settled;
     }
 
@@ -106,6 +118,7 @@ final class FilterState {
     private long endOne(int xid) {
         locks.remove(xid);
         tops.remove(xid);
+        relationMaps.remove(xid);
         rewritten.changeCreator(xid, 0);
         return written.remove(xid);
     }
@@ -155,6 +168,7 @@ final class FilterState {
         locks.removeIf(over);
         tops.removeIf(over);
         written.removeIf(over);
+        relationMaps.removeIf(over);
         newDatabases.removeIf((database, creator) -> precedes((int) creator, oldestRunningXid));
     }
 
@@ -165,6 +179,7 @@ final class FilterState {
         tops.removeIf((xid, value) -> true);
         written.removeIf(over);
         newDatabases.removeIf((database, creator) -> true);
+        relationMaps.removeIf((xid, value) -> true);
         settled = true;
     }
 
@@ -182,6 +197,7 @@ final class FilterState {
         written.encode(out);
         prepared.encode(out);
         newDatabases.encode(out);
+        relationMaps.encode(out);
     }
 
     void decode(ByteBuffer in) {
@@ -193,5 +209,6 @@ final class FilterState {
         written.decode(in);
         prepared.decode(in);
         newDatabases.decode(in);
+        relationMaps.decode(in);
     }
 }

@@ -40,6 +40,19 @@ final class RecordRun {
         return size == CAPACITY || boundary != null;
     }
 
+    boolean endsAtBoundary() {
+        return boundary != null;
+    }
+
+    /** Copies everything to {@code deferred} instead, and forgets it. */
+    void moveTo(DeferredRecords deferred) {
+        for (int i = 0; i < size; i++) {
+            deferred.add(records[i], decisions[i], i == size - 1 ? boundary : null);
+        }
+        size = 0;
+        boundary = null;
+    }
+
     /** Hands on what starts at or behind {@code decodeFrom}, and forgets everything. */
     void handTo(RecordSink sink, long decodeFrom) throws InterruptedException {
         int count = size;

@@ -40,6 +40,7 @@ public final class WalStream {
     private final StreamStart start;
     private final SegmentWindow window;
     private final RecordRun run = new RecordRun();
+    private final DeferredRecords deferred = new DeferredRecords();
     private final WalChecksum checksum = new WalChecksum();
     private final NoopRecord noop = new NoopRecord();
     private final StreamCounters counters = new StreamCounters();
@@ -156,7 +157,7 @@ public final class WalStream {
             start.advance(window, received);
         }
         while (cursor < received && nextRecord(chunk, chunkOffset, chunkStart)) {
-            if (run.isFull() || cursor >= window.firstEnd()) {
+            if (run.isFull() || !deferred.isEmpty() || cursor >= window.firstEnd()) {
                 deliver();
                 completeSegments();
             }
@@ -400,7 +401,15 @@ public final class WalStream {
 
     private void deliver() throws InterruptedException {
         publish();
-        run.handTo(records, decodeFrom);
+        boolean unreadable = filter.isRelationMapInFlight();
+        if (deferred.isEmpty() && !(unreadable && run.endsAtBoundary())) {
+            run.handTo(records, decodeFrom);
+            return;
+        }
+        run.moveTo(deferred);
+        if (!unreadable) {
+            deferred.handTo(records, decodeFrom, recordEnd);
+        }
     }
 
     /** Up to the last complete record; where only filler follows, up to the last whole page. */
