@@ -61,6 +61,7 @@ final class Assembly implements AutoCloseable {
     final TransactionBuffer buffer;
     final WalSender sender;
     final ShadowCluster shadow;
+    final ReplicatedTables tables;
     final CatalogCapture capture;
     final LiveWalSource source;
     final ProgressKeeper progress;
@@ -91,13 +92,14 @@ final class Assembly implements AutoCloseable {
         buffer = new TransactionBuffer(bufferOptions(), pipeline);
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
+        tables = new ReplicatedTables(pipeline, prepared.selection());
         capture =
                 new CatalogCapture(
                         log,
                         new ShadowSessions(shadow, sender, prepared::superusers),
                         prepared.database().oid(),
                         prepared.database().name(),
-                        new ReplicatedTables(pipeline, prepared.selection()));
+                        tables);
         source = new LiveWalSource(sourceOptions(database), status, new SourceLog());
         progress = new ProgressKeeper(state.manifest(), status, manifest);
         pump =

@@ -87,7 +87,7 @@ final class CatalogCapture {
         long started = System.nanoTime();
         List<RelationDescriptor> found =
                 read(position, c -> all ? reader.readAll(c) : reader.read(c, named));
-        record(position, found, all ? null : named);
+        record(position, found, all ? null : named, changes);
         holds++;
         holdNanos += System.nanoTime() - started;
     }
@@ -107,9 +107,12 @@ final class CatalogCapture {
         return false;
     }
 
-    /** The first capture: everything, at the hand-off of the initial load. */
-    void captureAll(long position) throws InterruptedException {
-        record(position, read(position, reader::readAll), null);
+    /**
+     * The first capture: everything, at the hand-off of the initial load. What changed since the
+     * seed changed without a hold, so commits in between were decoded with the seed.
+     */
+    void captureAll(long position, Changes sinceSeed) throws InterruptedException {
+        record(position, read(position, reader::readAll), null, sinceSeed);
     }
 
     private interface News {
@@ -139,7 +142,8 @@ final class CatalogCapture {
     /**
      * @param named the relations that were asked for; null: all were
      */
-    private void record(long position, List<RelationDescriptor> found, int @Nullable [] named)
+    private void record(
+            long position, List<RelationDescriptor> found, int @Nullable [] named, Changes told)
             throws InterruptedException {
         Map<Integer, RelationDescriptor> before = new HashMap<>();
         if (named == null) {
@@ -165,16 +169,16 @@ final class CatalogCapture {
             }
             present.add(relation);
             if (known == null) {
-                news.add(() -> changes.appeared(relation, position));
+                news.add(() -> told.appeared(relation, position));
             } else {
-                news.add(() -> changes.changed(known, relation, position));
+                news.add(() -> told.changed(known, relation, position));
             }
         }
         List<Integer> dropped = new ArrayList<>();
         for (RelationDescriptor known : before.values()) {
             if (!seen.contains(known.oid())) {
                 dropped.add(known.oid());
-                news.add(() -> changes.dropped(known, position));
+                news.add(() -> told.dropped(known, position));
             }
         }
         // before the log: after a crash in between, the boundary is held again

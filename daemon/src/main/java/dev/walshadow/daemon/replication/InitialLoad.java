@@ -350,7 +350,7 @@ final class InitialLoad implements AutoCloseable {
     private void handOff(Assembly assembly, long position) throws InterruptedException {
         LOG.info("starting the shadow, which recovers up to {}", Lsn.format(position));
         assembly.shadow.start();
-        assembly.capture.captureAll(position);
+        assembly.capture.captureAll(position, assembly.tables.duringInitialLoad());
         assembly.pump.holdWith(assembly.capture);
         handedOff = true;
     }

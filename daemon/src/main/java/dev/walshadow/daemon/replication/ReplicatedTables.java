@@ -10,6 +10,7 @@ import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.postgres.Lsn;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,6 +20,9 @@ import org.slf4j.LoggerFactory;
  */
 final class ReplicatedTables implements CatalogCapture.Changes {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicatedTables.class);
+
+    private static final String REMEDY =
+            "attach anew with an empty [state] dir and empty target tables";
 
     private final Pipeline pipeline;
     private final TableSelection selection;
@@ -46,7 +50,8 @@ final class ReplicatedTables implements CatalogCapture.Changes {
                             + Lsn.format(position)
                             + ": "
                             + difference
-                            + "; attach anew with an empty [state] dir and empty target tables",
+                            + "; "
+                            + REMEDY,
                     position);
         }
     }
@@ -61,6 +66,43 @@ final class ReplicatedTables implements CatalogCapture.Changes {
                             + "; its rows stay in ClickHouse as they were",
                     position);
         }
+    }
+
+    /**
+     * For what changed while the initial load ran. Commits of that time were decoded with the
+     * shapes and the storage from before it, so rows in newer storage, and of newer tables, are not
+     * here: such a table is stopped by name.
+     */
+    CatalogCapture.Changes duringInitialLoad() {
+        return new CatalogCapture.Changes() {
+            @Override
+            public void appeared(RelationDescriptor relation, long position) {
+                if (selection.matches(relation)) {
+                    pipeline.holdBack(
+                            relation, "it was created while the initial load ran; " + REMEDY);
+                }
+            }
+
+            @Override
+            public void changed(
+                    RelationDescriptor before, RelationDescriptor after, long position) {
+                String difference = RelationShapes.shapeDiffers(before, after);
+                if (difference == null && !Objects.equals(before.locator(), after.locator())) {
+                    difference = "its storage changed (TRUNCATE, VACUUM FULL, CLUSTER)";
+                }
+                if (difference != null && selection.matches(before)) {
+                    setAside(
+                            before,
+                            "while the initial load ran: " + difference + "; " + REMEDY,
+                            position);
+                }
+            }
+
+            @Override
+            public void dropped(RelationDescriptor before, long position) {
+                ReplicatedTables.this.dropped(before, position);
+            }
+        };
     }
 
     private void setAside(RelationDescriptor relation, String reason, long position) {
