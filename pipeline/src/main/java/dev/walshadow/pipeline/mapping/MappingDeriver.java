@@ -259,6 +259,6 @@ final class MappingDeriver {
     }
 
     private void hold(String reason) {
-        reasons.add(shape.label() + " is held back: " + reason);
+        reasons.add(reason);
     }
 }

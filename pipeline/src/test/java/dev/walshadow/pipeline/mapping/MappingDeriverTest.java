@@ -209,7 +209,7 @@ final class MappingDeriverTest {
         assertThat(reasons(table('r', 'p', 'n', List.of(1), columns), rules))
                 .singleElement()
                 .asString()
-                .contains("shop.orders is held back", "no usable key", "'n'");
+                .contains("no usable key", "'n'");
         assertThat(reasons(table('r', 'p', 'f', List.of(), columns), rules)).hasSize(1);
     }
 
@@ -227,7 +227,7 @@ final class MappingDeriverTest {
                                 column("m", ENUM),
                                 column("x", 4711)),
                         MappingRules.defaults());
-        assertThat(reasons).hasSize(5).allMatch(r -> r.startsWith("shop.orders is held back: "));
+        assertThat(reasons).hasSize(5);
         assertThat(String.join("\n", reasons))
                 .contains("unlogged", "no usable key")
                 .contains("column p has the type s.pair")
