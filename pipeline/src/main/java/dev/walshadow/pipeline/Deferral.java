@@ -39,10 +39,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Deferral {
     private static final int WINDOW_BYTES = 8 << 20;
-    private static final int MIN_WINDOW_RECORDS = 16;
-    private static final int MAX_WINDOW_RECORDS = 4096;
-    private static final long FEW_ANSWER_BYTES = 4 << 20;
-    private static final long MANY_ANSWER_BYTES = 16 << 20;
+    private static final int WINDOW_RECORDS = 4096;
+
+    /** Bytes of values that one window looks up; a single larger value is let through. */
+    private static final long WINDOW_VALUE_BYTES = 16 << 20;
+
     private static final int BOUND_FACTOR = 4;
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
@@ -63,7 +64,7 @@ final class Deferral {
     // the window
     private final ByteBuilder window = new ByteBuilder(1024);
     private int windowAt;
-    private int windowRecords = 256;
+    private long windowValueBytes;
     private final LinkedHashMap<String, WantedKey> wanted = new LinkedHashMap<>();
     private final Set<String> written = new HashSet<>();
     private final BitSet missing = new BitSet();
@@ -272,10 +273,11 @@ final class Deferral {
         missing.clear();
         versions = new HashMap<>();
         Scan scan = new Scan();
-        for (int count = 0;
-                count < windowRecords && window.length() < WINDOW_BYTES && queue.peek(frame);
-                count++) {
-            if (headIsTruncate()) {
+        windowValueBytes = 0;
+        for (int count = 0; count < WINDOW_RECORDS && queue.peek(frame); count++) {
+            boolean full =
+                    window.length() >= WINDOW_BYTES || windowValueBytes >= WINDOW_VALUE_BYTES;
+            if (full || headIsTruncate()) {
                 break;
             }
             decode(scan);
@@ -303,14 +305,7 @@ final class Deferral {
                     versions = lookup.fetch(keys.values());
                     source.complete(keys, versions);
                 },
-                () -> {
-                    if (lookup.bytes() < FEW_ANSWER_BYTES) {
-                        windowRecords = Math.min(MAX_WINDOW_RECORDS, windowRecords * 2);
-                    } else if (lookup.bytes() > MANY_ANSWER_BYTES) {
-                        windowRecords = Math.max(MIN_WINDOW_RECORDS, windowRecords / 2);
-                    }
-                    apply();
-                });
+                this::apply);
     }
 
     /** Windows and their answers are held in memory: few at a time, over all tables. */
@@ -412,6 +407,7 @@ final class Deferral {
             int result = encoder.appendRow(scratch, tuple, rowMeta, frame);
             scratch.clear();
             if (result == RowEncoder.NEEDS_OLD_VALUE) {
+                windowValueBytes += encoder.missingBytes();
                 for (int i = 0; i < encoder.missingCount(); i++) {
                     missing.set(encoder.missingColumn(i));
                 }
@@ -465,6 +461,7 @@ final class Deferral {
             boolean changed = keyChanged(tuple, oldKey);
             long low = meta.recordLsn() | 1;
             Batch batch = writer.batch(frame.sequence(), false, meta);
+            writer.noteWide(tuple);
             if (encoder.appendRow(batch.block, tuple, meta, frame) == RowEncoder.OK) {
                 remember(key, batch.block);
                 if (changed) {
@@ -497,6 +494,7 @@ final class Deferral {
 
         private boolean plain(TupleView tuple, @Nullable TupleView oldKey) {
             Batch batch = writer.batch(frame.sequence(), false, meta);
+            writer.noteWide(tuple);
             int result = encoder.appendRow(batch.block, tuple, meta, frame);
             if (result != RowEncoder.OK) {
                 throw nowhere();

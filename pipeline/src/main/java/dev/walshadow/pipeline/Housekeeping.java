@@ -57,19 +57,23 @@ final class Housekeeping implements AutoCloseable {
             }
         }
         quarantine.discarded(discarded);
+        long started = System.nanoTime();
         try {
-            tables.writeChanges();
+            boolean wrote = tables.writeChanges();
             Watermark now = watermark.get();
             if (now.durableLsn() != writtenLsn) {
                 tables.writeWatermark(now);
                 writtenLsn = now.durableLsn();
+                wrote = true;
             }
-            services.reachability().answered(LEDGER);
+            if (wrote) {
+                services.reachability().answered(LEDGER);
+            }
         } catch (WalshadowException e) {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            services.reachability().failed(LEDGER, e);
+            services.reachability().failed(LEDGER, e, started);
         }
     }
 

@@ -99,7 +99,7 @@ final class Inserters implements AutoCloseable {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            postpone(batch, e);
+            postpone(batch, e, started);
             return;
         } catch (QuarantineException e) {
             failures.setAside(
@@ -120,9 +120,9 @@ final class Inserters implements AutoCloseable {
         outcome.acknowledged(batch);
     }
 
-    private void postpone(Batch batch, WalshadowException failure) {
+    private void postpone(Batch batch, WalshadowException failure, long startedNanos) {
         metrics.retries.increment();
-        reachability.failed(batch.table, failure);
+        reachability.failed(batch.table, failure, startedNanos);
         batch.postpone();
         queue.add(batch);
     }

@@ -125,6 +125,7 @@ final class OldValueSource {
         String sql = "SELECT " + String.join(", ", parts);
         Backoff backoff = new Backoff(5_000);
         while (true) {
+            long started = System.nanoTime();
             try {
                 @Nullable String[] row = services.client().query(sql).getFirst();
                 List<String> texts = new ArrayList<>();
@@ -136,7 +137,7 @@ final class OldValueSource {
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
                 }
-                services.reachability().failed(table, e);
+                services.reachability().failed(table, e, started);
                 backoff.pause();
             }
         }

@@ -265,12 +265,13 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         Backoff backoff = new Backoff(5_000);
         while (true) {
             services.fatal().check();
+            long started = System.nanoTime();
             try {
                 tables.writeChanges();
                 services.reachability().answered(Housekeeping.LEDGER);
                 break;
             } catch (WalshadowException e) {
-                services.reachability().failed(Housekeeping.LEDGER, e);
+                services.reachability().failed(Housekeeping.LEDGER, e, started);
                 backoff.pause();
             }
         }

@@ -35,7 +35,6 @@ final class PreviousVersions {
     private final int[] columns;
 
     private final Map<String, PreviousVersion> found = new HashMap<>();
-    private long bytes;
 
     /**
      * @param columns block columns, ascending
@@ -45,11 +44,6 @@ final class PreviousVersions {
         this.table = table;
         this.mapping = table.mapped();
         this.columns = columns;
-    }
-
-    /** Bytes of the answers so far. */
-    long bytes() {
-        return bytes;
     }
 
     /**
@@ -80,24 +74,25 @@ final class PreviousVersions {
         Backoff backoff = new Backoff(5_000);
         while (true) {
             ByteBuilder body = new ByteBuilder(64 << 10);
+            long started = System.nanoTime();
             try {
                 services.client().readRowBinary(sql, in -> readAll(in, body));
                 services.reachability().answered(table);
                 services.metrics().oldValueLookups.increment();
-                bytes += body.length();
                 parse(body);
                 return;
             } catch (RetryException | ConfigurationException e) {
-                waitOut(e, backoff);
+                waitOut(e, started, backoff);
             }
         }
     }
 
-    private void waitOut(WalshadowException failure, Backoff backoff) throws InterruptedException {
+    private void waitOut(WalshadowException failure, long startedNanos, Backoff backoff)
+            throws InterruptedException {
         if (Thread.interrupted()) {
             throw new InterruptedException();
         }
-        services.reachability().failed(table, failure);
+        services.reachability().failed(table, failure, startedNanos);
         services.metrics().retries.increment();
         backoff.pause();
     }

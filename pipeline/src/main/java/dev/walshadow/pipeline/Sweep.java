@@ -30,6 +30,7 @@ final class Sweep {
                 Map.of("optimize_move_to_prewhere", "0", "insert_deduplicate", "0");
         Backoff backoff = new Backoff(5_000);
         while (true) {
+            long started = System.nanoTime();
             try {
                 services.client().execute(sql, settings);
                 services.reachability().answered(table);
@@ -39,7 +40,7 @@ final class Sweep {
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
                 }
-                services.reachability().failed(table, e);
+                services.reachability().failed(table, e, started);
                 services.metrics().retries.increment();
                 backoff.pause();
             }

@@ -126,6 +126,7 @@ final class TableWriter implements HeapChanges.Handler {
     public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta meta) {
         TransactionWork from = Objects.requireNonNull(work);
         Batch batch = batch(from.sequence, from.baseline, meta);
+        noteWide(tuple);
         if (encoder.appendRow(batch.block, tuple, meta, toast) != RowEncoder.OK) {
             if (!from.baseline && worker.services().options().resolveToast()) {
                 return false;
@@ -184,6 +185,13 @@ final class TableWriter implements HeapChanges.Handler {
         }
         worker.spareTaken(spare.bytes());
         return spare.block();
+    }
+
+    /** A row with values out of line is wider than its record: look at the block after it. */
+    void noteWide(TupleView tuple) {
+        if (tuple.hasExternal()) {
+            unreserved = RESERVE_STEP_BYTES;
+        }
     }
 
     /** After a record of so many bytes: reserves memory, seals a full batch. */

@@ -17,19 +17,24 @@ final class TargetReachability {
     private final PipelineEvents events;
     private final Set<String> busyTables = ConcurrentHashMap.newKeySet();
     private boolean reachable = true;
+    private volatile long answeredNanos = System.nanoTime();
 
     TargetReachability(PipelineEvents events) {
         this.events = events;
     }
 
-    void failed(TargetTable table, WalshadowException failure) {
-        failed(table.label(), failure);
+    /**
+     * @param startedNanos when the attempt began: an older one than the newest success says nothing
+     *     about now
+     */
+    void failed(TargetTable table, WalshadowException failure, long startedNanos) {
+        failed(table.label(), failure, startedNanos);
     }
 
     /**
      * @param what the table, or what else was asked for
      */
-    void failed(String what, WalshadowException failure) {
+    void failed(String what, WalshadowException failure, long startedNanos) {
         String reason = String.valueOf(failure.getMessage());
         if (ServerError.codeOf(failure) >= 0) {
             // it answered, so the network is fine
@@ -38,7 +43,7 @@ final class TargetReachability {
             }
             return;
         }
-        if (change(false)) {
+        if (startedNanos - answeredNanos >= 0 && change(false)) {
             log.warn("waiting for ClickHouse: {}", reason);
             events.targetReachable(false, reason);
         }
@@ -49,6 +54,7 @@ final class TargetReachability {
     }
 
     void answered(String what) {
+        answeredNanos = System.nanoTime();
         if (!busyTables.isEmpty() && busyTables.remove(what)) {
             log.info("{}: ClickHouse takes it again", what);
         }

@@ -355,8 +355,12 @@ public final class TargetTables {
         }
     }
 
-    /** Brings the ledger's states up to date; throws what the client throws. */
-    synchronized void writeChanges() {
+    /**
+     * Brings the ledger's states up to date; throws what the client throws.
+     *
+     * @return false if there was nothing to write
+     */
+    synchronized boolean writeChanges() {
         List<LedgerRow> rows = new ArrayList<>();
         for (TargetTable table : tables.values()) {
             Written now = new Written(table.state(), table.positionLsn());
@@ -365,6 +369,7 @@ public final class TargetTables {
             }
         }
         write(rows);
+        return !rows.isEmpty();
     }
 
     void writeWatermark(Watermark watermark) {

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -373,6 +374,79 @@ final class PipelineTest {
             assertThat(h.events).contains("reachable false", "reachable true");
             // nothing was inserted twice: the token made the repetition a no-op
             assertThat(h.client.queryValue("SELECT count() FROM outage.items")).isEqualTo("4");
+        }
+    }
+
+    @Test
+    void anOutageBlocksTheSourceAndNothingGrows() throws Exception {
+        ItemsTable items = new ItemsTable("blocked", "items", 16500, 16503);
+        ItemsTable other = new ItemsTable("blocked", "other", 16600, 16603);
+        try (PipelineHarness h = harness("blocked", items, other)) {
+            h.tune = options -> options.withMemoryBytes(1_000_000).withQueueBytes(200_000);
+            h.started();
+            server.kill();
+            int transactions = 4_000;
+            AtomicInteger sent = new AtomicInteger();
+            Thread feeder =
+                    Thread.ofVirtual()
+                            .start(() -> {
+                                try {
+                                    while (sent.get() < transactions) {
+                                        h.pipeline.commit(hundredRows(sent, items, other));
+                                        sent.incrementAndGet();
+                                    }
+                                } catch (InterruptedException e) {
+                                    Thread.currentThread().interrupt();
+                                }
+                            });
+            int before;
+            do {
+                before = sent.get();
+                assertThat(h.pipeline.awaitDurable(Long.MAX_VALUE, Duration.ofSeconds(1)))
+                        .isFalse();
+            } while (sent.get() > before);
+            assertThat(before).isLessThan(transactions);
+            assertThat(h.pipeline.metrics().heldBytes()).isLessThanOrEqualTo(1_000_000);
+            assertThat(h.pipeline.metrics().queuedBytes()).isLessThanOrEqualTo(200_000);
+            server.start();
+            feeder.join();
+            h.pipeline.flush();
+            assertThat(h.rows(items)).hasSize(transactions * 50);
+            assertThat(h.rows(other)).hasSize(transactions * 50);
+            assertThat(h.events).containsOnlyOnce("reachable false", "reachable true");
+        }
+    }
+
+    private static TestTransaction hundredRows(
+            AtomicInteger number, ItemsTable items, ItemsTable other) {
+        long n = number.get();
+        TestTransaction tx = at(0x200_0000 + n * 0x1000);
+        for (int i = 0; i < 50; i++) {
+            tx.insert(items, n * 50 + i, "name", Big.inline("a value of some length"), i);
+            tx.insert(other, n * 50 + i, "name", Big.inline("a value of some length"), i);
+        }
+        return tx.committed(0x200_0800 + n * 0x1000, 1);
+    }
+
+    @Test
+    void manyTablesShareTheWorkers() throws Exception {
+        ItemsTable[] tables = new ItemsTable[60];
+        for (int i = 0; i < tables.length; i++) {
+            tables[i] = new ItemsTable("many", "t" + i, 17000 + i * 10, 17001 + i * 10);
+        }
+        try (PipelineHarness h = harness("many", tables).started()) {
+            for (int round = 0; round < 20; round++) {
+                TestTransaction tx = at(0x200_0000 + round * 0x1000L);
+                for (ItemsTable table : tables) {
+                    tx.insert(table, round, "a", Big.inline("b"), round);
+                }
+                h.pipeline.commit(tx.committed(0x200_0800 + round * 0x1000L, 1));
+            }
+            h.pipeline.flush();
+            for (ItemsTable table : tables) {
+                assertThat(h.status(table).rows()).isEqualTo(20);
+            }
+            assertThat(h.rows(tables[17])).hasSize(20);
         }
     }
 

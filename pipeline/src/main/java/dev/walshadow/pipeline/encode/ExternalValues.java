@@ -34,6 +34,7 @@ final class ExternalValues {
     private final @Nullable ByteBuilder[] values;
     private final int[] missing;
     private int missingCount;
+    private long missingBytes;
     private boolean dirty;
     private final ToastPointer pointer = new ToastPointer();
     private final AttributeWalker oldKeyWalker;
@@ -68,9 +69,15 @@ final class ExternalValues {
         return missing[i];
     }
 
+    /** Bytes of the missing values, not compressed. */
+    long missingBytes() {
+        return missingBytes;
+    }
+
     /** Forgets the previous row; gives back memory that a huge value took. */
     void reset() {
         missingCount = 0;
+        missingBytes = 0;
         if (!dirty) {
             return;
         }
@@ -120,6 +127,7 @@ final class ExternalValues {
                 states[plan.index()] = ROW_BINARY;
             } else {
                 missing[missingCount++] = plan.index();
+                missingBytes += pointer.rawSize();
             }
         }
     }

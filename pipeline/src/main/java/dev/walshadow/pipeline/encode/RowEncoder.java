@@ -265,6 +265,11 @@ public final class RowEncoder {
         return external.missingCount();
     }
 
+    /** Bytes of what the last {@link #NEEDS_OLD_VALUE} lacked, as PostgreSQL counts them. */
+    public long missingBytes() {
+        return external.missingBytes();
+    }
+
     /** Index in the mapping's columns of the {@code i}-th missing one. */
     public int missingColumn(int i) {
         return external.missing(i);
