@@ -38,6 +38,7 @@ final class WalInspectCommand implements Callable<Integer> {
     private Path state;
 
     @Option(names = "--help", usageHelp = true, description = "Show this help.")
+    @SuppressWarnings("UnusedVariable") // picocli looks at it
     private boolean help;
 
     @SuppressWarnings("NullAway.Init") // picocli sets them
