@@ -45,6 +45,8 @@ final class Preflight {
     private List<RelationDescriptor> relations = List.of();
     private List<RewrittenCatalog> rewritten = List.of();
     private List<String> superusers = List.of();
+    private @Nullable ClickHouseClient target;
+    private @Nullable TargetTables tables;
 
     Preflight(Configuration configuration, StateDirectory state, SourceDatabase source) {
         this.configuration = configuration;
@@ -66,11 +68,15 @@ final class Preflight {
         if (findings.isEmpty()) {
             note(() -> checkCatalog(selection));
         }
-        ClickHouseClient client = Targets.client(configuration);
-        TargetTables[] tables = new TargetTables[1];
-        note(() -> tables[0] = checkTarget(client, selection));
+        note(() -> target = Targets.client(configuration));
+        ClickHouseClient client = target;
+        if (client != null) {
+            note(() -> tables = checkTarget(client, selection));
+        }
         if (!findings.isEmpty()) {
-            client.close();
+            if (client != null) {
+                client.close();
+            }
             findings.throwIfAny();
         }
         return new Prepared(
@@ -86,8 +92,8 @@ final class Preflight {
                 rewritten,
                 superusers,
                 selection,
-                client,
-                Objects.requireNonNull(tables[0]));
+                Objects.requireNonNull(client),
+                Objects.requireNonNull(tables));
     }
 
     private interface Check {
@@ -205,7 +211,7 @@ final class Preflight {
             List<RelationDescriptor> selected =
                     relations.stream().filter(selection::matches).toList();
             tables.problems(selected)
-                    .forEach(problem -> findings.add(DaemonCodes.TARGET_REFUSED, problem));
+                    .forEach(findings::addLine);
         }
         return tables;
     }
