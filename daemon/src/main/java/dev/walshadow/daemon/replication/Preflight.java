@@ -38,6 +38,7 @@ final class Preflight {
 
     private @Nullable Manifest manifest;
     private @Nullable SystemIdentity identity;
+    private boolean sourceFits;
     private int segmentSize;
     private int major;
     private String serverVersion = "";
@@ -65,7 +66,7 @@ final class Preflight {
                 new TableSelection(
                         configuration.get(Settings.TABLES_INCLUDE),
                         configuration.get(Settings.TABLES_EXCLUDE));
-        if (findings.isEmpty()) {
+        if (sourceFits) {
             note(() -> checkCatalog(selection));
         }
         note(() -> target = Targets.client(configuration));
@@ -151,6 +152,7 @@ final class Preflight {
         if (manifest != null) {
             manifest.requireSource(identity.systemIdentifier(), state.manifest());
         }
+        sourceFits = true;
     }
 
     private void checkCatalog(TableSelection selection) throws SQLException {
@@ -160,9 +162,6 @@ final class Preflight {
             serverVersion = session.getMetaData().getDatabaseProductVersion();
             String slot = configuration.get(Settings.SOURCE_SLOT);
             SourceCheck.check(session, slot, manifest != null, findings);
-            if (!findings.isEmpty()) {
-                return;
-            }
             session.setAutoCommit(false);
             session.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
             session.setReadOnly(true);
