@@ -38,7 +38,8 @@ public final class Main implements Runnable {
         System.exit(commandLine().execute(arguments));
     }
 
-    static CommandLine commandLine() {
+    /** The whole command line; its {@code execute} returns the exit code. */
+    public static CommandLine commandLine() {
         CommandLine main = new CommandLine(new Main());
         for (CommandLine subcommand : main.getSubcommands().values()) {
             CommandSpec spec = subcommand.getCommandSpec();

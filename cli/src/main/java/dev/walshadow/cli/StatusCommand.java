@@ -45,15 +45,16 @@ final class StatusCommand implements Callable<Integer> {
     private static void print(JsonNode status, PrintWriter out) {
         for (String key :
                 new String[] {
-                    "phase", "source", "target", "received", "durable", "lag", "rows", "shadow"
+                    "phase", "failure", "source", "target", "received", "durable", "lag_bytes",
+                    "commit_to_durable_millis", "rows", "retries", "shadow"
                 }) {
             if (status.has(key)) {
-                out.printf(Locale.ROOT, "%-10s %s%n", key, text(status.path(key)));
+                out.printf(Locale.ROOT, "%-24s %s%n", key, text(status.path(key)));
             }
         }
         JsonNode bootstrap = status.path("bootstrap");
         if (bootstrap.isObject()) {
-            out.printf(Locale.ROOT, "%-10s %s%n", "bootstrap", text(bootstrap));
+            out.printf(Locale.ROOT, "%-24s %s%n", "bootstrap", text(bootstrap));
         }
         out.println();
         out.printf(Locale.ROOT, "%-40s %-12s %12s  %s%n", "table", "state", "rows", "reason");

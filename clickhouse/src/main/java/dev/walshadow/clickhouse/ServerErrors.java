@@ -136,7 +136,8 @@ final class ServerErrors {
                 ClickHouseCodes.UNREACHABLE,
                 String.format(
                         Locale.ROOT,
-                        "ClickHouse at %s did not answer %s: %s; it is asked again until it does",
+                        "ClickHouse at %s did not answer %s: %s; check that it runs and that"
+                                + " [clickhouse] url is right",
                         options.url(),
                         what,
                         deepest(failure)),

@@ -1,5 +1,6 @@
 package dev.walshadow.daemon;
 
+import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
@@ -55,7 +56,14 @@ public final class Daemon implements AutoCloseable {
             return new Daemon(configuration, state);
         } catch (IOException e) {
             try (state) {
-                throw new UncheckedIOException("the control socket cannot be opened", e);
+                throw new ConfigurationException(
+                        DaemonCodes.STATE_UNUSABLE,
+                        "the control socket "
+                                + StateDirectory.controlSocket(state.root())
+                                + " cannot be opened ("
+                                + e
+                                + "); give [state] dir a directory that this user may write",
+                        e);
             } catch (IOException closing) {
                 throw new UncheckedIOException(closing);
             }

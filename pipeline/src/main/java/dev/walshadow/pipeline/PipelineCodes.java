@@ -20,5 +20,8 @@ public final class PipelineCodes {
     public static final Code STOPPED = new Code(1713);
     public static final Code NAME_COLLISION = new Code(1714);
 
+    /** The ClickHouse user lacks a privilege that the target tables need. */
+    public static final Code TARGET_GRANTS = new Code(1715);
+
     private PipelineCodes() {}
 }

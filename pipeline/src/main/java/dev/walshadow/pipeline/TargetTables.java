@@ -2,6 +2,7 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.Invariant;
+import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.Ddl;
@@ -17,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,6 +30,10 @@ import org.slf4j.LoggerFactory;
  * reads are safe from any thread.
  */
 public final class TargetTables {
+    /** What the target databases and the metadata database are used with. */
+    private static final String PRIVILEGES =
+            "SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE";
+
     private static final Logger log = LoggerFactory.getLogger(TargetTables.class);
 
     /**
@@ -98,12 +104,14 @@ public final class TargetTables {
     public List<String> problems(Collection<RelationDescriptor> selected) {
         List<String> problems = new ArrayList<>();
         Map<String, String> targets = new HashMap<>();
+        TreeSet<String> targetDatabases = new TreeSet<>();
         for (RelationDescriptor shape : selected) {
             LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
             TableMapping mapping = mapping(row, shape);
             if (mapping == null) {
                 continue;
             }
+            targetDatabases.add(mapping.database());
             String other = targets.putIfAbsent(mapping.target(), shape.label());
             if (other != null) {
                 problems.add(
@@ -114,8 +122,7 @@ public final class TargetTables {
                                 + shape.label()
                                 + " would both arrive in "
                                 + mapping.target()
-                                + ": give one of them another database or table name in the"
-                                + " configuration");
+                                + ": leave one of them out by [tables] exclude");
             }
             if (row == null) {
                 checkTarget(shape, mapping, problems);
@@ -123,7 +130,31 @@ public final class TargetTables {
                 problems.add(filledBefore(shape, mapping));
             }
         }
+        targetDatabases.add(options.metadataDatabase());
+        targetDatabases.forEach(database -> checkGrants(database, problems));
         return problems;
+    }
+
+    /** ClickHouse before 24.11 cannot be asked; there a missing grant shows at its first use. */
+    private void checkGrants(String database, List<String> problems) {
+        String scope = Ddl.identifier(database) + ".*";
+        String granted;
+        try {
+            granted = client.queryValue("CHECK GRANT " + PRIVILEGES + " ON " + scope);
+        } catch (QuarantineException e) {
+            return;
+        }
+        if (!"1".equals(granted)) {
+            problems.add(
+                    PipelineCodes.TARGET_GRANTS
+                            + " the ClickHouse user lacks privileges in the database "
+                            + database
+                            + "; run GRANT "
+                            + PRIVILEGES
+                            + " ON "
+                            + scope
+                            + " TO that user");
+        }
     }
 
     private static String filledBefore(RelationDescriptor shape, TableMapping mapping) {
@@ -176,9 +207,9 @@ public final class TargetTables {
                             + mapping.target()
                             + ": "
                             + String.join("; ", differences)
-                            + ". Drop or rename that table, or map "
+                            + ". Drop or rename that table, or leave "
                             + shape.label()
-                            + " to another name");
+                            + " out by [tables] exclude");
         } else if (client.queryValue("SELECT 1 FROM " + target + " LIMIT 1") != null) {
             problems.add(
                     PipelineCodes.TARGET_NOT_EMPTY
@@ -189,9 +220,9 @@ public final class TargetTables {
                             + " is not empty, and walshadow did not fill it from this source."
                             + " Empty it (TRUNCATE TABLE "
                             + target
-                            + "), drop it, or map "
+                            + "), drop it, or leave "
                             + shape.label()
-                            + " to another name");
+                            + " out by [tables] exclude");
         }
     }
 

@@ -76,7 +76,14 @@ public final class ConfigurationLoader {
         if (!faults.isEmpty()) {
             throw new ConfigurationException(
                     DaemonCodes.BAD_CONFIGURATION,
-                    "configuration " + file + ": " + String.join("; ", faults));
+                    faults.size() == 1
+                            ? "configuration " + file + ": " + faults.getFirst()
+                            : "configuration "
+                                    + file
+                                    + " has "
+                                    + faults.size()
+                                    + " faults:\n  - "
+                                    + String.join("\n  - ", faults));
         }
         return new Configuration(values);
     }
@@ -121,7 +128,7 @@ public final class ConfigurationLoader {
         try {
             root = TOML.readTree(Files.readString(file));
         } catch (NoSuchFileException e) {
-            faults.add("the file does not exist");
+            faults.add("the file does not exist; name it with --config");
             return;
         } catch (IOException e) {
             faults.add("the file cannot be read: " + e.getMessage());

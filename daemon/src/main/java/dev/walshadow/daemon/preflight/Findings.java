@@ -15,6 +15,11 @@ public final class Findings {
         lines.add(code + " " + message);
     }
 
+    /** A message that begins with its code. */
+    public void addLine(String line) {
+        lines.add(line);
+    }
+
     public void add(WalshadowException failure) {
         lines.add(String.valueOf(failure.getMessage()));
     }
@@ -31,7 +36,9 @@ public final class Findings {
     public void throwIfAny() {
         if (lines.size() == 1) {
             String only = lines.getFirst();
-            throw new ConfigurationException(DaemonCodes.PREFLIGHT, "preflight: " + only);
+            throw new ConfigurationException(
+                    DaemonCodes.PREFLIGHT,
+                    "preflight found a fault; nothing was changed:\n  - " + only);
         }
         if (!lines.isEmpty()) {
             throw new ConfigurationException(

@@ -38,6 +38,7 @@ final class Preflight {
 
     private @Nullable Manifest manifest;
     private @Nullable SystemIdentity identity;
+    private boolean sourceFits;
     private int segmentSize;
     private int major;
     private String serverVersion = "";
@@ -45,6 +46,8 @@ final class Preflight {
     private List<RelationDescriptor> relations = List.of();
     private List<RewrittenCatalog> rewritten = List.of();
     private List<String> superusers = List.of();
+    private @Nullable ClickHouseClient target;
+    private @Nullable TargetTables tables;
 
     Preflight(Configuration configuration, StateDirectory state, SourceDatabase source) {
         this.configuration = configuration;
@@ -63,14 +66,18 @@ final class Preflight {
                 new TableSelection(
                         configuration.get(Settings.TABLES_INCLUDE),
                         configuration.get(Settings.TABLES_EXCLUDE));
-        if (findings.isEmpty()) {
+        if (sourceFits) {
             note(() -> checkCatalog(selection));
         }
-        ClickHouseClient client = Targets.client(configuration);
-        TargetTables[] tables = new TargetTables[1];
-        note(() -> tables[0] = checkTarget(client, selection));
+        note(() -> target = Targets.client(configuration));
+        ClickHouseClient client = target;
+        if (client != null) {
+            note(() -> tables = checkTarget(client, selection));
+        }
         if (!findings.isEmpty()) {
-            client.close();
+            if (client != null) {
+                client.close();
+            }
             findings.throwIfAny();
         }
         return new Prepared(
@@ -86,8 +93,8 @@ final class Preflight {
                 rewritten,
                 superusers,
                 selection,
-                client,
-                Objects.requireNonNull(tables[0]));
+                Objects.requireNonNull(client),
+                Objects.requireNonNull(tables));
     }
 
     private interface Check {
@@ -145,6 +152,7 @@ final class Preflight {
         if (manifest != null) {
             manifest.requireSource(identity.systemIdentifier(), state.manifest());
         }
+        sourceFits = true;
     }
 
     private void checkCatalog(TableSelection selection) throws SQLException {
@@ -154,9 +162,6 @@ final class Preflight {
             serverVersion = session.getMetaData().getDatabaseProductVersion();
             String slot = configuration.get(Settings.SOURCE_SLOT);
             SourceCheck.check(session, slot, manifest != null, findings);
-            if (!findings.isEmpty()) {
-                return;
-            }
             session.setAutoCommit(false);
             session.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
             session.setReadOnly(true);
@@ -205,7 +210,7 @@ final class Preflight {
             List<RelationDescriptor> selected =
                     relations.stream().filter(selection::matches).toList();
             tables.problems(selected)
-                    .forEach(problem -> findings.add(DaemonCodes.TARGET_REFUSED, problem));
+                    .forEach(findings::addLine);
         }
         return tables;
     }

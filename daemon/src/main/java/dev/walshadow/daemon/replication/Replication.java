@@ -86,10 +86,20 @@ public final class Replication implements AutoCloseable {
         } catch (RuntimeException | Error e) {
             if (!closing) {
                 failure.compareAndSet(null, e);
-                LOG.error("replication ends: {}", e.getMessage(), e);
+                logEnd(e);
             }
         } finally {
             ended.countDown();
+        }
+    }
+
+    /** A failure of the known tree is its message; anything else is a fault, told in full. */
+    private static void logEnd(Throwable e) {
+        if (e instanceof WalshadowException) {
+            LOG.error("replication ends: {}", e.getMessage());
+            LOG.debug("replication ends", e);
+        } else {
+            LOG.error("replication ends by a fault in walshadow", e);
         }
     }
 

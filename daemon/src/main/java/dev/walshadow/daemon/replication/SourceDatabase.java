@@ -28,8 +28,15 @@ public final class SourceDatabase {
         this.settings = settings;
     }
 
+    /** With the password of {@code [source] password_file}, if that is set. */
     public static SourceDatabase of(Configuration configuration) {
-        return new SourceDatabase(ConnectionSettings.parse(configuration.get(Settings.SOURCE_URL)));
+        ConnectionSettings settings =
+                ConnectionSettings.parse(configuration.get(Settings.SOURCE_URL));
+        return new SourceDatabase(
+                configuration
+                        .find(Settings.SOURCE_PASSWORD_FILE)
+                        .map(file -> settings.withPassword(PasswordFiles.firstLine(file)))
+                        .orElse(settings));
     }
 
     public ConnectionSettings settings() {

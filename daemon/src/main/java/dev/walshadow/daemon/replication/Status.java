@@ -31,7 +31,9 @@ final class Status {
                 failure != null ? "failed" : firstAttach.isDone() ? "streaming" : "bootstrap";
         root.put("phase", phase);
         root.put("source", prepared.sourceName());
-        root.put("target", configuration.get(Settings.CLICKHOUSE_URL));
+        root.put(
+                "target",
+                configuration.get(Settings.CLICKHOUSE_URL).replaceFirst("//[^/@]*@", "//"));
         if (failure != null) {
             root.put("failure", String.valueOf(failure.getMessage()));
         }

@@ -1,19 +1,13 @@
 package dev.walshadow.daemon.replication;
 
-import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
-import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.source.replication.ConnectionSettings;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 
 /** Opens the target as the configuration says. */
@@ -24,7 +18,7 @@ public final class Targets {
         String password =
                 configuration
                         .find(Settings.CLICKHOUSE_PASSWORD_FILE)
-                        .map(Targets::firstLine)
+                        .map(PasswordFiles::firstLine)
                         .orElseGet(() -> configuration.get(Settings.CLICKHOUSE_PASSWORD));
         ClickHouseOptions options =
                 ClickHouseOptions.at(configuration.get(Settings.CLICKHOUSE_URL))
@@ -59,17 +53,5 @@ public final class Targets {
                         client.queryValue(
                                 "SELECT count() FROM system.data_type_families WHERE name ="
                                         + " 'Time64'"));
-    }
-
-    static String firstLine(Path file) {
-        try {
-            List<String> lines = Files.readAllLines(file);
-            return lines.isEmpty() ? "" : lines.getFirst();
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    DaemonCodes.BAD_CONFIGURATION,
-                    "the password file " + file + " cannot be read: " + e,
-                    e);
-        }
     }
 }

@@ -53,6 +53,7 @@ public final class StateDirectory implements AutoCloseable {
         FileChannel channel = null;
         try {
             Files.createDirectories(absolute);
+            refuseForeign(absolute);
             channel =
                     FileChannel.open(
                             absolute.resolve("lock"),
@@ -79,6 +80,26 @@ public final class StateDirectory implements AutoCloseable {
                             + e
                             + "; give [state] dir a directory that this user may write",
                     e);
+        }
+    }
+
+    /** What is here is emptied at a first attach, so it must be ours: its lock tells. */
+    private static void refuseForeign(Path root) {
+        if (Files.exists(root.resolve("lock"))) {
+            return;
+        }
+        for (String name : new String[] {"desclog", "spill", "archive", "deferred", "shadow"}) {
+            if (Files.exists(root.resolve(name))) {
+                throw new ConfigurationException(
+                        DaemonCodes.STATE_FOREIGN,
+                        "the directory "
+                                + root
+                                + " holds "
+                                + name
+                                + " but no lock file, so it is no state directory of walshadow;"
+                                + " give [state] dir an empty directory, or one that walshadow"
+                                + " made. Nothing was changed");
+            }
         }
     }
 

@@ -81,12 +81,16 @@ final class ConnectionOpener {
                         + " can be reached for the source "
                         + settings
                         + ": "
-                        + String.join("; ", reasons));
+                        + String.join("; ", reasons)
+                        + ". Check the hosts and ports in [source] url, and that the server runs"
+                        + " and listens there");
     }
 
-    private static String rootMessage(Throwable e) {
-        String message = e.getMessage();
-        return message == null ? e.toString() : message;
+    /** Without the code, which the whole message has. */
+    private static String rootMessage(ReconnectException e) {
+        String message = String.valueOf(e.getMessage());
+        String code = e.code() + " ";
+        return message.startsWith(code) ? message.substring(code.length()) : message;
     }
 
     private Wire openHost(HostAddress host) {

@@ -258,6 +258,13 @@ public final class ConnectionSettings {
         return new ConnectionSettings(changed, home);
     }
 
+    /** The same servers, user and database, with this password whatever was given before. */
+    public ConnectionSettings withPassword(String password) {
+        Map<String, String> changed = new LinkedHashMap<>(keywords);
+        changed.put("password", password);
+        return new ConnectionSettings(changed, home);
+    }
+
     /** The same servers, user and database under another application_name. */
     public ConnectionSettings withApplicationName(String name) {
         Map<String, String> changed = new LinkedHashMap<>(keywords);
