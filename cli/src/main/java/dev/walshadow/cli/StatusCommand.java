@@ -45,8 +45,17 @@ final class StatusCommand implements Callable<Integer> {
     private static void print(JsonNode status, PrintWriter out) {
         for (String key :
                 new String[] {
-                    "phase", "failure", "source", "target", "received", "durable", "lag_bytes",
-                    "commit_to_durable_millis", "rows", "retries", "shadow"
+                    "phase",
+                    "failure",
+                    "source",
+                    "target",
+                    "received",
+                    "durable",
+                    "lag_bytes",
+                    "commit_to_durable_millis",
+                    "rows",
+                    "retries",
+                    "shadow"
                 }) {
             if (status.has(key)) {
                 out.printf(Locale.ROOT, "%-24s %s%n", key, text(status.path(key)));

@@ -209,8 +209,7 @@ final class Preflight {
         if (identity != null && manifest == null) {
             List<RelationDescriptor> selected =
                     relations.stream().filter(selection::matches).toList();
-            tables.problems(selected)
-                    .forEach(findings::addLine);
+            tables.problems(selected).forEach(findings::addLine);
         }
         return tables;
     }
