@@ -20,6 +20,10 @@ final class DeferredRecords {
         return entries.isEmpty();
     }
 
+    long firstLsn() {
+        return entries.getFirst().record.lsn();
+    }
+
     /** Copies a record with its bytes. */
     void add(WalRecord original, Decision decision, @Nullable CatalogBoundary boundary) {
         byte[] bytes =

@@ -105,9 +105,9 @@ public final class WalStream {
         return received;
     }
 
-    /** Behind the last complete record: everything before it was published and handed on. */
+    /** Behind the last record handed on: everything before it was published, too. */
     public long lastRecordEnd() {
-        return cursor;
+        return deferred.isEmpty() ? cursor : deferred.firstLsn();
     }
 
     public StreamCounters counters() {

@@ -86,7 +86,7 @@ final class CatalogCapture {
         }
         long started = System.nanoTime();
         List<RelationDescriptor> found =
-                read(position, c -> all ? reader.readAll(c) : reader.read(c, named));
+                read(boundary.replayLsn(), c -> all ? reader.readAll(c) : reader.read(c, named));
         record(position, found, all ? null : named, changes);
         holds++;
         holdNanos += System.nanoTime() - started;
