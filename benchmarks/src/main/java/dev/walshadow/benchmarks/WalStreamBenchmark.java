@@ -37,7 +37,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * single-row inserts, each its own transaction (about 270 bytes of WAL in three records: heap,
  * index, commit). One operation takes all of it in chunks of 128 KiB. Targets: {@code megabytes} at
  * least 800 per second on one core; {@code gc.alloc.rate.norm} divided by the records of one
- * operation (printed at the start) at most 1 byte.
+ * operation ({@code records} by the score) at most 1 byte.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.Throughput)
@@ -55,8 +55,8 @@ public class WalStreamBenchmark {
             StreamSnapshot.initial(new WalPages(18, 0, 1, SEGMENT_SIZE), 0, List.of());
     private long seen;
 
-    /** What one operation amounts to. */
-    @AuxCounters(AuxCounters.Type.EVENTS)
+    /** What the operations amount to, per second. */
+    @AuxCounters(AuxCounters.Type.OPERATIONS)
     @State(Scope.Thread)
     public static class Volume {
         private long bytes;

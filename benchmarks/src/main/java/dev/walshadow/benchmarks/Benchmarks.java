@@ -1,0 +1,99 @@
+package dev.walshadow.benchmarks;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Measures and prints one table; what the figures mean is in docs/benchmarks.md. */
+@Command(
+        name = "benchmark",
+        mixinStandardHelpOptions = true,
+        description = "Run the benchmarks and print one Markdown table.")
+public final class Benchmarks implements Callable<Integer> {
+    /** What can be measured by itself. */
+    enum Part {
+        JMH,
+        DRAIN,
+        LATENCY
+    }
+
+    @Spec private CommandSpec command;
+
+    @Option(
+            names = "--only",
+            split = ",",
+            paramLabel = "PART",
+            description = "Of ${COMPLETION-CANDIDATES}, comma-separated (default: all).")
+    private Set<Part> parts = EnumSet.allOf(Part.class);
+
+    @Option(
+            names = "--rows",
+            defaultValue = "10000000",
+            description = "Rows of the backlog that drains (default ${DEFAULT-VALUE}).")
+    private long rows;
+
+    @Option(
+            names = "--seconds",
+            defaultValue = "60",
+            description = "How long latency is measured (default ${DEFAULT-VALUE}).")
+    private int seconds;
+
+    @Option(
+            names = "--postgres",
+            defaultValue = "18",
+            paramLabel = "15..18",
+            description = "Major version of the source (default ${DEFAULT-VALUE}).")
+    private int major;
+
+    @SuppressWarnings("NullAway.Init") // picocli sets the specification
+    Benchmarks() {}
+
+    public static void main(String[] arguments) {
+        if (LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME) instanceof Logger root) {
+            root.setLevel(Level.WARN);
+        }
+        System.exit(
+                new CommandLine(new Benchmarks())
+                        .setCaseInsensitiveEnumValuesAllowed(true)
+                        .execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        List<Figure> figures = new ArrayList<>();
+        if (parts.contains(Part.JMH)) {
+            say("JMH, about two minutes");
+            figures.addAll(MicroBenchmarks.measure());
+        }
+        if (parts.contains(Part.DRAIN)) {
+            say("backlog of " + rows + " rows");
+            figures.addAll(BacklogDrain.measure(major, rows));
+        }
+        if (parts.contains(Part.LATENCY)) {
+            say("latency, " + seconds + " s after the warm-up");
+            figures.addAll(CommitLatency.measure(major, seconds));
+        }
+        PrintWriter out = command.commandLine().getOut();
+        out.println(Figure.HEADER);
+        figures.forEach(figure -> out.println(figure.line()));
+        out.flush();
+        return 0;
+    }
+
+    private void say(String line) {
+        PrintWriter err = command.commandLine().getErr();
+        err.println("benchmark: " + line);
+        err.flush();
+    }
+}
