@@ -53,6 +53,8 @@ final class Assembly implements AutoCloseable {
 
     private final List<Thread> beside = new CopyOnWriteArrayList<>();
 
+    private boolean compactsShapes = true;
+
     final WalPages pages;
     final SegmentArchive archive;
     final DescriptorLog log;
@@ -218,7 +220,14 @@ final class Assembly implements AutoCloseable {
     private void tidy() {
         long floor = progress.manifest().resumeFloor();
         archive.retain(Math.min(shadow.oldestNeededLsn(), floor));
-        log.compact(floor);
+        if (compactsShapes) {
+            log.compact(floor);
+        }
+    }
+
+    /** Rows of the initial load are still to come, in their shapes of then. On the pump. */
+    void keepShapes() {
+        compactsShapes = false;
     }
 
     /** Runs work of its own until it ends or the parts are closed; its failure ends the pump. */

@@ -415,6 +415,7 @@ final class InitialLoad implements AutoCloseable {
                 rows.waitsFor().size());
         assembly.pump.observe(transactions::onRecord, null);
         assembly.pump.holdFloorAt(transactions::floor);
+        assembly.keepShapes();
         assembly.runBeside(
                 "deferred-rows",
                 new DeferredDelivery(
