@@ -179,12 +179,14 @@ public final class Installation implements AutoCloseable {
      */
     public long awaitSentNotAcknowledged() {
         long[] between = new long[1];
-        await("an insert is on its way", () -> {
-            boolean held = status().path("held_bytes").asLong(0) > 0;
-            EmbeddedClickHouse.InsertCounts counts = target.insertCounts();
-            between[0] = counts.started() - counts.answered();
-            return held && between[0] > 0;
-        });
+        await(
+                "an insert is on its way",
+                () -> {
+                    boolean held = status().path("held_bytes").asLong(0) > 0;
+                    EmbeddedClickHouse.InsertCounts counts = target.insertCounts();
+                    between[0] = counts.started() - counts.answered();
+                    return held && between[0] > 0;
+                });
         return between[0];
     }
 
