@@ -1,0 +1,313 @@
+package dev.walshadow.testkit;
+
+import dev.walshadow.base.RetryException;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.ConfigurationLoader;
+import dev.walshadow.daemon.control.ControlClient;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.daemon.verify.Verification;
+import dev.walshadow.daemon.verify.VerifyProgress;
+import dev.walshadow.embedded.EmbeddedClickHouse;
+import dev.walshadow.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * A source, a ClickHouse and the daemon as a process of its own, all in one temporary directory.
+ * Each of them can be killed and started again.
+ */
+public final class Installation implements AutoCloseable {
+    /** For every wait; a machine under load is slow. */
+    public static final Duration PATIENCE = Duration.ofMinutes(3);
+
+    private static final long POLL_NANOS = 10_000_000;
+
+    private final Path directory;
+    private final EmbeddedPostgres source;
+    private final EmbeddedClickHouse target;
+    private final Path configurationFile;
+    private @Nullable Process daemon;
+
+    private Installation(Path directory, EmbeddedPostgres source, EmbeddedClickHouse target)
+            throws IOException {
+        this.directory = directory;
+        this.source = source;
+        this.target = target;
+        this.configurationFile = directory.resolve("walshadow.toml");
+        String text =
+                """
+                [source]
+                url = "%s"
+
+                [clickhouse]
+                url = "%s"
+
+                [state]
+                dir = "%s"
+                """
+                        .formatted(source.url("postgres"), target.url(), state());
+        Files.writeString(configurationFile, text);
+    }
+
+    /** Both servers run, the daemon does not yet. */
+    public static Installation start(int major) {
+        try {
+            Path directory = Files.createTempDirectory("walshadow-test");
+            Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+            EmbeddedPostgres source =
+                    EmbeddedPostgres.at(directory.resolve("source")).version(major).start();
+            EmbeddedClickHouse target = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
+            return new Installation(directory, source, target);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public EmbeddedPostgres source() {
+        return source;
+    }
+
+    public EmbeddedClickHouse target() {
+        return target;
+    }
+
+    /** The daemon's state directory. */
+    public Path state() {
+        return directory.resolve("state");
+    }
+
+    public Path configurationFile() {
+        return configurationFile;
+    }
+
+    public Configuration configuration() {
+        return ConfigurationLoader.load(configurationFile, Map.of(), Map.of());
+    }
+
+    /** A new session on the source. */
+    public Connection session() throws SQLException {
+        return DriverManager.getConnection(source.jdbcUrl("postgres"));
+    }
+
+    public void execute(String... statements) throws SQLException {
+        execute(List.of(statements));
+    }
+
+    public void execute(List<String> statements) throws SQLException {
+        try (Connection session = session();
+                Statement statement = session.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    /** Starts the daemon's process; returns when it answers. */
+    public void startDaemon() {
+        Process started = launch("run");
+        daemon = started;
+        await(
+                "the daemon answers",
+                () -> {
+                    if (!started.isAlive()) {
+                        throw new IllegalStateException(
+                                "the daemon ended with "
+                                        + started.exitValue()
+                                        + ":\n"
+                                        + endOfLog());
+                    }
+                    return status().has("received");
+                });
+    }
+
+    /** Kills the daemon's process with signal 9. */
+    public void killDaemon() throws InterruptedException {
+        Process running = daemon;
+        if (running != null) {
+            running.destroyForcibly();
+            running.waitFor();
+            daemon = null;
+        }
+    }
+
+    /** Kills the shadow's postmaster with signal 9. Returns its pid. */
+    public long killShadow() {
+        long pid = status().path("shadow").path("pid").asLong(0);
+        ProcessHandle.of(pid)
+                .orElseThrow(() -> new IllegalStateException("no shadow runs as " + pid))
+                .destroyForcibly();
+        return pid;
+    }
+
+    /** What {@code walshadow status --json} prints; empty while no daemon answers. */
+    public JsonNode status() {
+        try {
+            return ControlClient.send(
+                    StateDirectory.controlSocket(state()), ControlClient.request("status"));
+        } catch (RetryException e) {
+            return ControlClient.request("none");
+        }
+    }
+
+    /** Waits until the initial load is done. */
+    public void awaitStreaming() {
+        await(
+                "the initial load is done",
+                () -> status().path("phase").asString("").equals("streaming"));
+    }
+
+    /**
+     * Waits until ClickHouse has been sent inserts that it has not answered, and the daemon holds
+     * batches that are not acknowledged. Returns the number of those inserts.
+     */
+    public long awaitSentNotAcknowledged() {
+        long[] between = new long[1];
+        await(
+                "an insert is on its way",
+                () -> {
+                    boolean held = status().path("held_bytes").asLong(0) > 0;
+                    EmbeddedClickHouse.InsertCounts counts = target.insertCounts();
+                    between[0] = counts.started() - counts.answered();
+                    return held && between[0] > 0;
+                });
+        return between[0];
+    }
+
+    /** Waits for a condition; says what it waited for, and the daemon's last words, if in vain. */
+    public void await(String what, BooleanSupplier condition) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (!condition.getAsBoolean()) {
+            Process running = daemon;
+            if (running != null && !running.isAlive()) {
+                throw new IllegalStateException(
+                        "the daemon has ended while waiting until " + what + ":\n" + endOfLog());
+            }
+            if (System.nanoTime() - deadline > 0) {
+                throw new IllegalStateException(
+                        "waited in vain until "
+                                + what
+                                + "; status "
+                                + status()
+                                + "\n"
+                                + endOfLog());
+            }
+            LockSupport.parkNanos(POLL_NANOS);
+        }
+    }
+
+    /** Compares all rows of all tables; every wait inside has this test's patience. */
+    public Verification.Outcome verify() throws InterruptedException, SQLException {
+        try {
+            return Verification.of(configuration(), PATIENCE).run(null, VerifyProgress.NONE);
+        } catch (RetryException e) {
+            throw new IllegalStateException(e.getMessage() + "\n" + endOfLog(), e);
+        }
+    }
+
+    /** Runs another command of the product against this installation; its output, then its code. */
+    public CommandResult command(String name, String... options) throws InterruptedException {
+        try {
+            Path output = Files.createTempFile(directory, name, ".out");
+            Process process =
+                    new ProcessBuilder(commandLine(name, options))
+                            .redirectErrorStream(true)
+                            .redirectOutput(output.toFile())
+                            .start();
+            int code = process.waitFor();
+            return new CommandResult(code, Files.readString(output));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** What a command printed, and its exit code. */
+    public record CommandResult(int exitCode, String output) {}
+
+    private Process launch(String command) {
+        try {
+            return new ProcessBuilder(commandLine(command))
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
+                    .start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private List<String> commandLine(String command, String... options) {
+        List<String> line =
+                new ArrayList<>(
+                        List.of(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-Xmx384m",
+                                "-XX:+UseSerialGC",
+                                "-XX:TieredStopAtLevel=1",
+                                "--enable-native-access=ALL-UNNAMED",
+                                "--sun-misc-unsafe-memory-access=allow",
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                "dev.walshadow.cli.Main",
+                                command,
+                                "--config",
+                                configurationFile.toString()));
+        line.addAll(List.of(options));
+        return line;
+    }
+
+    /** Where all runs of the daemon write. */
+    public Path log() {
+        return directory.resolve("walshadow.log");
+    }
+
+    private String endOfLog() {
+        try {
+            List<String> lines = Files.readAllLines(log());
+            return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()));
+        } catch (IOException e) {
+            return "(no log: " + e + ")";
+        }
+    }
+
+    /** Ends everything and removes the directory, unless -Dwalshadow.keep=true. */
+    @Override
+    public void close() {
+        Process running = daemon;
+        if (running != null) {
+            running.destroy();
+            try {
+                running.waitFor();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        source.stopImmediate();
+        target.kill();
+        if (Boolean.getBoolean("walshadow.keep")) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
