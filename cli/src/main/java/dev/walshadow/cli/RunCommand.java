@@ -7,6 +7,7 @@ import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -25,15 +26,25 @@ final class RunCommand implements Callable<Integer> {
         Configuration configuration = ConfiguredCommand.load(command);
         logAt(configuration.get(Settings.LOG_LEVEL));
         PrintWriter out = command.commandLine().getOut();
+        AtomicBoolean ended = new AtomicBoolean();
         try (Daemon daemon = Daemon.open(configuration)) {
-            Thread stopper = new Thread(daemon::close, "stop");
-            Runtime.getRuntime().addShutdownHook(stopper);
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon, ended), "stop"));
             daemon.start();
             out.println("walshadow is running");
             out.flush();
             daemon.awaitEnd();
+        } finally {
+            ended.set(true);
         }
         return ExitCodes.OK;
+    }
+
+    /** A signal stops cleanly with 0; after an end of its own the exit code is that end's. */
+    private static void stop(Daemon daemon, AtomicBoolean ended) {
+        if (!ended.get()) {
+            daemon.close();
+            Runtime.getRuntime().halt(ExitCodes.OK);
+        }
     }
 
     static void logAt(String level) {
