@@ -260,6 +260,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
 
         @Override
         public ByteBuilder rows() {
+            records++;
             return buffer;
         }
 
@@ -267,7 +268,6 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         public void pageDone(LoadedRelation relation, long found) throws InterruptedException {
             relation.addRows(found);
             rows.add(found);
-            records += found;
             if (buffer.length() >= CHUNK_BYTES) {
                 submit();
             }

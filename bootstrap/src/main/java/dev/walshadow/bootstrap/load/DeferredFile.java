@@ -198,10 +198,10 @@ final class DeferredFile {
             int length = Integer.reverseBytes(in.readInt());
             int expected = Integer.reverseBytes(in.readInt());
             payload.clear();
-            if (length == 0) {
+            if (length == 0 && expected == 0) {
                 return false;
             }
-            if (length < 0 || length > FRAME_LIMIT || length > Files.size(file)) {
+            if (length <= 0 || length > FRAME_LIMIT || length > Files.size(file)) {
                 throw damaged("entry " + number + " claims " + length + " bytes");
             }
             payload.ensure(length);

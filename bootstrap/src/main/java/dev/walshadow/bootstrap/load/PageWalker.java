@@ -14,7 +14,7 @@ import java.util.Set;
 final class PageWalker {
     /** Where the walker's findings go. */
     interface Output {
-        /** A complete row; {@code out} is the walker's own buffer, to append to. */
+        /** Asked for once a complete row: the walker's own buffer, to append it to. */
         ByteBuilder rows();
 
         /** Called after each page: the buffer may be handed on. */
