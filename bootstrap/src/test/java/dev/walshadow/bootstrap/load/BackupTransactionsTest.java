@@ -62,12 +62,7 @@ final class BackupTransactionsTest {
         for (int each : xids) {
             main.putInt(each);
         }
-        feed(
-                transactions,
-                ResourceManager.STANDBY,
-                RunningXactsRecord.XLOG_RUNNING_XACTS,
-                0,
-                main);
+        feed(transactions, ResourceManager.STANDBY, RunningXactsRecord.XLOG_RUNNING_XACTS, 0, main);
     }
 
     @Test

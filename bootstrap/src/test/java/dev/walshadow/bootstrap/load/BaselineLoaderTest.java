@@ -82,7 +82,8 @@ final class BaselineLoaderTest {
                 "INSERT INTO t SELECT i, 'frozen ' || i FROM generate_series(1, 10) i",
                 "VACUUM FREEZE t",
                 "INSERT INTO t SELECT i, 'plain ' || i FROM generate_series(11, 29) i",
-                "INSERT INTO t SELECT i, repeat(i || ' big ', 40000) FROM generate_series(30, 33) i",
+                "INSERT INTO t SELECT i, repeat(i || ' big ', 40000) FROM generate_series(30, 33)"
+                        + " i",
                 "DELETE FROM t WHERE id IN (11, 30)",
                 "UPDATE t SET v = 'updated' WHERE id = 12",
                 "UPDATE t SET id = 22 + 30 WHERE id = 22",
@@ -101,7 +102,9 @@ final class BaselineLoaderTest {
         run(plain, "BEGIN; UPDATE t SET v = 'no' WHERE id = 18; ROLLBACK");
     }
 
-    /** @return the session that commits and the one that rolls back */
+    /**
+     * @return the session that commits and the one that rolls back
+     */
     private List<Connection> unsettled() throws SQLException {
         Connection commits = open(true);
         run(
@@ -166,8 +169,7 @@ final class BaselineLoaderTest {
     private static void feed(
             BaselineLoader loader, Connection plain, Path data, RelationDescriptor relation)
             throws Exception {
-        String path =
-                ask(plain, "SELECT pg_relation_filepath(" + relation.oid() + ")").getFirst();
+        String path = ask(plain, "SELECT pg_relation_filepath(" + relation.oid() + ")").getFirst();
         byte[] bytes = Files.readAllBytes(data.resolve(path));
         RelationLocator locator = Objects.requireNonNull(relation.locator());
         assertThat(loader.wants(locator)).isTrue();
@@ -263,12 +265,14 @@ final class BaselineLoaderTest {
     private static List<TransactionEnd> ended(Connection plain, Set<Integer> open, long position)
             throws SQLException {
         List<TransactionEnd> ends = new ArrayList<>();
-        new TransactionStatuses(plain).ask(open).forEach((xid, status) -> {
-            if (status != Status.IN_PROGRESS) {
-                boolean committed = status == Status.COMMITTED;
-                ends.add(new TransactionEnd(xid, committed, position, position, 0));
-            }
-        });
+        new TransactionStatuses(plain)
+                .ask(open)
+                .forEach((xid, status) -> {
+                    if (status != Status.IN_PROGRESS) {
+                        boolean committed = status == Status.COMMITTED;
+                        ends.add(new TransactionEnd(xid, committed, position, position, 0));
+                    }
+                });
         return ends;
     }
 }

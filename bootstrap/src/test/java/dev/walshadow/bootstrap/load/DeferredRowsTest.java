@@ -30,8 +30,7 @@ final class DeferredRowsTest {
     @TempDir Path folder;
 
     private static int record(ByteBuilder out, int id, String value) {
-        int start =
-                BaselineRecords.begin(out, new RelationLocator(1663, 5, 16384), 0, 1, 0);
+        int start = BaselineRecords.begin(out, new RelationLocator(1663, 5, 16384), 0, 1, 0);
         byte[] text = value.getBytes(StandardCharsets.UTF_8);
         out.putShort(2);
         out.putShort(HeapTupleLayout.HEAP_HASVARWIDTH);
