@@ -10,6 +10,7 @@ public final class BootstrapCodes {
     public static final Code DEFERRED_DAMAGED = new Code(1814);
     public static final Code DEFERRED_FOREIGN = new Code(1815);
     public static final Code UNEVEN_FILE = new Code(1816);
+    public static final Code LOST_OUTCOME = new Code(1817);
 
     private BootstrapCodes() {}
 }

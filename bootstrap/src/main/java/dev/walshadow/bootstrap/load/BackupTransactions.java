@@ -5,7 +5,6 @@ import dev.walshadow.postgres.wal.RunningXactsRecord;
 import dev.walshadow.postgres.wal.TransactionRecord;
 import dev.walshadow.postgres.wal.WalRecord;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -31,6 +30,7 @@ public final class BackupTransactions {
     private final List<TransactionEnd> ends = new ArrayList<>();
 
     private volatile long position;
+    private volatile boolean ignoring;
 
     /** Least LSN of the drained ends whose consequences are not durable yet. */
     private long unsettled = Long.MAX_VALUE;
@@ -52,6 +52,9 @@ public final class BackupTransactions {
 
     /** Every record from B on, in order. */
     public void onRecord(WalRecord record) {
+        if (ignoring) {
+            return;
+        }
         if (record.resourceManager() == ResourceManager.TRANSACTION) {
             onTransactionRecord(record);
         } else if (record.resourceManager() == ResourceManager.STANDBY
@@ -68,23 +71,26 @@ public final class BackupTransactions {
             return;
         }
         boolean committed = end.isCommit();
-        add(end.xid(), committed, record);
-        for (int i = 0; i < end.subxactCount(); i++) {
-            add(end.subxact(i), committed, record);
+        // in one step: nobody must see a transaction ended and its subtransactions not
+        synchronized (ends) {
+            add(end.xid(), committed, record);
+            for (int i = 0; i < end.subxactCount(); i++) {
+                add(end.subxact(i), committed, record);
+            }
         }
     }
 
+    /** Holding {@code ends}. */
     private void add(int xid, boolean committed, WalRecord record) {
+        if (ignoring) {
+            return;
+        }
         BackupSnapshot known = snapshot.getNow(null);
         if (known != null && !known.isOpen(xid)) {
             return;
         }
         long micros = committed ? end.timestampMicros() : 0;
-        TransactionEnd added =
-                new TransactionEnd(xid, committed, record.lsn(), record.nextLsn(), micros);
-        synchronized (ends) {
-            ends.add(added);
-        }
+        ends.add(new TransactionEnd(xid, committed, record.lsn(), record.nextLsn(), micros));
     }
 
     private void onRunningTransactions(WalRecord record) {
@@ -104,7 +110,7 @@ public final class BackupTransactions {
                             running.nextXid(),
                             running.oldestRunningXid(),
                             running.subxidsOverflowed(),
-                            Arrays.copyOf(members, members.length)));
+                            members));
         }
     }
 
@@ -135,6 +141,15 @@ public final class BackupTransactions {
     /** What was drained so far has become durable. */
     public void settle() {
         synchronized (ends) {
+            unsettled = Long.MAX_VALUE;
+        }
+    }
+
+    /** Nothing waits any more: ends are not kept and the floor is not held from now on. */
+    public void ignore() {
+        synchronized (ends) {
+            ignoring = true;
+            ends.clear();
             unsettled = Long.MAX_VALUE;
         }
     }

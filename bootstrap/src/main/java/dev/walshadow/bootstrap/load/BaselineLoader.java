@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.MemoryBudget;
+import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.bootstrap.BootstrapCodes;
 import dev.walshadow.bootstrap.HeapFileSink;
@@ -230,7 +231,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
             queue.put(END);
             chunks.submit();
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+            failure = new IllegalStateException("a page walker was interrupted", e);
         } catch (SQLException e) {
             failure =
                     new RetryException(
@@ -259,6 +260,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
 
         @Override
         public ByteBuilder rows() {
+            records++;
             return buffer;
         }
 
@@ -266,7 +268,6 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         public void pageDone(LoadedRelation relation, long found) throws InterruptedException {
             relation.addRows(found);
             rows.add(found);
-            records += found;
             if (buffer.length() >= CHUNK_BYTES) {
                 submit();
             }
@@ -320,7 +321,8 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
      * Walks what is left, delivers every row and waits until all are durable; the deferred rows are
      * durable in the directory.
      *
-     * @return per damaged table what is wrong with it; such a table's baseline is not complete
+     * @return per damaged table, or table with a damaged TOAST relation, what is wrong with it;
+     *     such a table's baseline is not complete
      */
     public Map<Integer, String> finish() throws InterruptedException {
         enqueue(END);
@@ -336,8 +338,11 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         for (LoadedRelation relation : relations.values()) {
             String damage = relation.damage();
             if (damage != null) {
-                damaged.put(relation.oid(), damage);
-            } else if (!relation.isToast()) {
+                damaged.putIfAbsent(relation.tableOid(), damage);
+            }
+        }
+        for (LoadedRelation relation : relations.values()) {
+            if (!relation.isToast() && !damaged.containsKey(relation.oid())) {
                 sink.tableComplete(options.databaseOid(), relation.oid());
             }
         }
@@ -400,7 +405,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         ToastValues values = toast.values();
         ByteBuilder payload = new ByteBuilder(HeapPage.SIZE);
         RawRecord record = new RawRecord();
-        try (DeferredFile.Writer writer = file.new Writer(known)) {
+        try (DeferredFile.Writer writer = file.new Writer(known, options.startMicros())) {
             readSpool(
                     deferred,
                     8,
@@ -423,8 +428,13 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
                 new RelationLocator(
                         record.tablespaceOid(), record.databaseOid(), record.relationNumber());
         LoadedRelation relation = relations.get(locator);
-        if (relation != null) {
+        if (relation == null) {
+            return;
+        }
+        try {
             ExternalValues.append(relation.layout(), record, values, payload);
+        } catch (QuarantineException e) {
+            relation.damaged("a row of " + relation.label() + ": " + e.getMessage());
         }
     }
 

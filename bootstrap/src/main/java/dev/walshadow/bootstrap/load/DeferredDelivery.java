@@ -1,14 +1,17 @@
 package dev.walshadow.bootstrap.load;
 
+import dev.walshadow.base.HaltException;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.bootstrap.BootstrapCodes;
 import dev.walshadow.bootstrap.load.TransactionStatuses.Status;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -55,6 +58,7 @@ public final class DeferredDelivery implements Runnable {
                 }
                 Thread.sleep(POLL_MILLIS);
             }
+            transactions.ignore();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -69,34 +73,66 @@ public final class DeferredDelivery implements Runnable {
     }
 
     private void ask() throws InterruptedException {
-        Set<Integer> open = rows.waitsFor();
         Map<Integer, Status> answers;
         long position;
         try (Connection session = sessions.open()) {
-            answers = new TransactionStatuses(session).ask(open);
+            answers = endedSteadily(new TransactionStatuses(session));
             position = positions.current(session);
         } catch (SQLException | RetryException e) {
             LOG.debug("the source cannot be asked about open transactions: {}", e.toString());
             return;
         }
-        Set<Integer> ended =
-                answers.entrySet().stream()
-                        .filter(each -> each.getValue() != Status.IN_PROGRESS)
-                        .map(Map.Entry::getKey)
-                        .collect(Collectors.toSet());
-        if (ended.isEmpty()) {
+        if (answers.isEmpty()) {
             return;
         }
         while (transactions.position() < position) {
             Thread.sleep(POLL_MILLIS);
         }
         takeEnds();
+        Set<Integer> ended = new HashSet<>(answers.keySet());
         ended.retainAll(rows.waitsFor());
         List<TransactionEnd> before = new ArrayList<>();
         for (int xid : ended) {
-            boolean committed = answers.get(xid) == Status.COMMITTED;
-            before.add(new TransactionEnd(xid, committed, 0, 0, 0));
+            before.add(endedBefore(xid, answers.get(xid)));
         }
         rows.resolve(before);
+    }
+
+    /**
+     * The transactions that have ended. Asked until the answer is the same twice, since the source
+     * answers one by one: the second answer has every end that precedes one in the first, so none
+     * is taken without its parent's or its subtransactions'.
+     */
+    private Map<Integer, Status> endedSteadily(TransactionStatuses statuses) {
+        Set<Integer> open = rows.waitsFor();
+        Map<Integer, Status> ended = ended(statuses, open);
+        while (!ended.isEmpty()) {
+            Map<Integer, Status> again = ended(statuses, open);
+            if (again.equals(ended)) {
+                break;
+            }
+            ended = again;
+        }
+        return ended;
+    }
+
+    private static Map<Integer, Status> ended(TransactionStatuses statuses, Set<Integer> xids) {
+        Map<Integer, Status> answers = statuses.ask(xids);
+        answers.values().removeIf(each -> each == Status.IN_PROGRESS);
+        return answers;
+    }
+
+    private static TransactionEnd endedBefore(int xid, @Nullable Status status) {
+        return switch (status) {
+            case COMMITTED -> new TransactionEnd(xid, true, 0, 0, 0);
+            case ABORTED -> new TransactionEnd(xid, false, 0, 0, 0);
+            case null, default ->
+                    throw new HaltException(
+                            BootstrapCodes.LOST_OUTCOME,
+                            "rows of the initial load wait for the end of transaction "
+                                    + Integer.toUnsignedString(xid)
+                                    + ", but the source does not know any more how it ended and the"
+                                    + " WAL did not say; attach anew with an empty [state] dir");
+        };
     }
 }

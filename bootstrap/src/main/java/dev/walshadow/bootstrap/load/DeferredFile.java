@@ -23,8 +23,9 @@ import java.util.zip.CRC32C;
  *
  * <pre>
  * frames: u32 payload length, u32 CRC32C of the payload, payload; little-endian
- * first payload:  "WSDF", u32 version 1, i64 system identifier, i64 B, i32 nextXid,
- *                 i32 oldestRunningXid, u8 overflowed, i32 count, i32 members[count]
+ * first payload:  "WSDF", u32 version 1, i64 system identifier, i64 micros of the backup's start,
+ *                 i64 B, i32 nextXid, i32 oldestRunningXid, u8 overflowed, i32 count,
+ *                 i32 members[count]
  * others:         i32 open inserter or 0, i32 open deleter or 0, u32 record length, stored record,
  *                 then its TOAST values: i32 relation, i32 value id, u32 length, bytes
  * last payload:   empty
@@ -33,7 +34,15 @@ import java.util.zip.CRC32C;
 final class DeferredFile {
     private static final int MAGIC = 'W' | 'S' << 8 | 'D' << 16 | 'F' << 24;
     private static final int VERSION = 1;
+    private static final int SNAPSHOT = 24;
     private static final int FRAME_LIMIT = Integer.MAX_VALUE - 64;
+
+    /**
+     * What the file begins with.
+     *
+     * @param micros the backup's start
+     */
+    record Start(BackupSnapshot snapshot, long micros) {}
 
     /** Takes each payload but the first and the last; the bytes are valid during the call. */
     interface Entries {
@@ -70,7 +79,7 @@ final class DeferredFile {
         private final ByteBuilder header = new ByteBuilder(16);
         private final CRC32C crc = new CRC32C();
 
-        Writer(BackupSnapshot snapshot) {
+        Writer(BackupSnapshot snapshot, long startMicros) {
             try {
                 channel =
                         FileChannel.open(
@@ -88,6 +97,7 @@ final class DeferredFile {
             first.putInt(MAGIC);
             first.putInt(VERSION);
             first.putLong(systemIdentifier);
+            first.putLong(startMicros);
             snapshot.encode(first);
             add(first);
         }
@@ -131,7 +141,7 @@ final class DeferredFile {
 
     // ---- reading
 
-    BackupSnapshot snapshot() {
+    Start start() {
         try (DataInputStream in = open()) {
             return readFirst(in);
         } catch (IOException e) {
@@ -144,10 +154,13 @@ final class DeferredFile {
         try (DataInputStream in = open()) {
             readFirst(in);
             ByteBuilder payload = new ByteBuilder(1 << 16);
-            long position = 0;
+            long position = 1;
             while (readFrame(in, payload, position)) {
                 entries.entry(payload.array(), payload.length());
                 position++;
+            }
+            if (in.read() >= 0) {
+                throw damaged("it goes on behind its last entry");
             }
         } catch (IOException e) {
             throw damaged(e.toString());
@@ -158,11 +171,11 @@ final class DeferredFile {
         return new DataInputStream(new BufferedInputStream(Files.newInputStream(file), 1 << 18));
     }
 
-    private BackupSnapshot readFirst(DataInputStream in) throws IOException {
+    private Start readFirst(DataInputStream in) throws IOException {
         ByteBuilder payload = new ByteBuilder(1 << 12);
         boolean some = readFrame(in, payload, 0);
         byte[] bytes = payload.array();
-        if (!some || payload.length() < 16 || LittleEndian.getInt(bytes, 0) != MAGIC) {
+        if (!some || payload.length() < SNAPSHOT || LittleEndian.getInt(bytes, 0) != MAGIC) {
             throw damaged("it does not begin as such a file does");
         }
         int version = LittleEndian.getInt(bytes, 4);
@@ -172,8 +185,10 @@ final class DeferredFile {
         if (LittleEndian.getLong(bytes, 8) != systemIdentifier) {
             throw foreign("belongs to another source cluster");
         }
-        return BackupSnapshot.decode(bytes, 16, payload.length())
-                .orElseThrow(() -> damaged("its snapshot is cut off"));
+        BackupSnapshot snapshot =
+                BackupSnapshot.decode(bytes, SNAPSHOT, payload.length())
+                        .orElseThrow(() -> damaged("its snapshot is cut off"));
+        return new Start(snapshot, LittleEndian.getLong(bytes, SNAPSHOT - Long.BYTES));
     }
 
     /** False at the empty last frame. */
@@ -183,10 +198,10 @@ final class DeferredFile {
             int length = Integer.reverseBytes(in.readInt());
             int expected = Integer.reverseBytes(in.readInt());
             payload.clear();
-            if (length == 0) {
+            if (length == 0 && expected == 0) {
                 return false;
             }
-            if (length < 0 || length > FRAME_LIMIT || length > Files.size(file)) {
+            if (length <= 0 || length > FRAME_LIMIT || length > Files.size(file)) {
                 throw damaged("entry " + number + " claims " + length + " bytes");
             }
             payload.ensure(length);

@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.DurableFiles;
 import dev.walshadow.base.LittleEndian;
+import dev.walshadow.base.RetryException;
 import dev.walshadow.bootstrap.BootstrapCodes;
 import dev.walshadow.transaction.RawRecord;
 import dev.walshadow.transaction.ToastValues;
@@ -15,25 +16,32 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Delivers deferred tuple versions once the transactions that they wait for have ended. What an end
- * means:
+ * Delivers deferred tuple versions once the transactions that they wait for have ended. What is
+ * known about a version:
  *
  * <pre>
- * inserter           deleter              gives
- * settled            committed at C       tombstone (C, 0)
- * settled            rolled back          row (B, 0)
- * committed at C1    none, rolled back    row (C1, 0)
- * committed at C1    committed at C2      tombstone (C2, 0) if C2 > C1, else nothing
- * rolled back        any                  nothing
+ * inserter           deleter                     what the target has
+ * not known          any                         nothing
+ * rolled back        any                         nothing
+ * settled            not known, rolled back      row (B, 0): sent with the baseline
+ * settled            committed at C2             tombstone (C2, 0)
+ * settled            committed before B          tombstone (B, 2)
+ * committed at C1    none, not known, r. back    row (C1, 4)
+ * committed at C1    committed at C2 > C1        tombstone (C2, 0)
+ * committed at C1    the same transaction        nothing
  * </pre>
  *
- * A transaction that had ended before B after all (it was listed while it waited for a synchronous
- * standby) counts as settled. Rows of a transaction get version (C, 0), so whatever it did from B
- * on, which the WAL brings, wins over them.
+ * Each end that becomes known may bring a version from one of these states into another, and what
+ * the new one asks for is sent. A transaction that had ended before B after all (it was listed
+ * while it waited for a synchronous standby, or the list was too long) has C = B. Rows of a
+ * transaction get versions of its commit position with a low half below any LSN, so whatever it did
+ * from B on, which the WAL brings, wins over them.
  *
  * <p>Restart: the outcomes that are durable are in a file of their own; {@link
  * BackupTransactions#floor} holds the resume floor below the others. Used by one thread.
@@ -70,6 +78,9 @@ public final class DeferredRows {
                 rows.need(LittleEndian.getInt(payload, 0));
                 rows.need(LittleEndian.getInt(payload, 4));
             });
+            if (rows.isEmpty()) {
+                rows.forget();
+            }
         }
         return rows;
     }
@@ -92,7 +103,7 @@ public final class DeferredRows {
 
     /** The snapshot that the rows were walked with. */
     public BackupSnapshot snapshot() {
-        return file.snapshot();
+        return file.start().snapshot();
     }
 
     /** Delivers what these ends decide; returns when it is durable. */
@@ -106,49 +117,66 @@ public final class DeferredRows {
         if (news.isEmpty()) {
             return;
         }
-        Set<Integer> before = new HashSet<>(outcomes.keySet());
+        Map<Integer, TransactionEnd> before = Map.copyOf(outcomes);
         outcomes.putAll(news);
         needed.removeAll(news.keySet());
-        Delivery delivery = new Delivery();
+        Delivery delivery = new Delivery(file.start());
         file.read((payload, length) -> {
             int inserter = LittleEndian.getInt(payload, 0);
             int deleter = LittleEndian.getInt(payload, 4);
-            if (isDecided(inserter, deleter, outcomes.keySet())
-                    && !isDecided(inserter, deleter, before)) {
-                deliver(payload, length, delivery);
+            State now = state(inserter, deleter, outcomes);
+            if (now != state(inserter, deleter, before)) {
+                record.wrap(payload, ENTRY_HEADER);
+                switch (now) {
+                    case NOTHING -> {}
+                    case ROW -> delivery.row(outcomes.get(inserter), payload, length);
+                    case DELETED ->
+                            delivery.tombstone(
+                                    Objects.requireNonNull(outcomes.get(deleter)), payload, length);
+                }
             }
         });
         delivery.flush();
         writeOutcomes();
         if (needed.isEmpty()) {
-            file.delete();
+            forget();
         }
     }
 
-    private static boolean isDecided(int inserter, int deleter, Set<Integer> known) {
-        return (inserter == 0 || known.contains(inserter))
-                && (deleter == 0 || known.contains(deleter));
+    /** The rows first: without them the outcomes mean nothing. */
+    private void forget() {
+        file.delete();
+        try {
+            Files.deleteIfExists(outcomesFile);
+        } catch (IOException e) {
+            throw unwritable(e);
+        }
     }
 
-    private void deliver(byte[] payload, int length, Delivery delivery)
-            throws InterruptedException {
-        TransactionEnd inserted = outcomes.get(LittleEndian.getInt(payload, 0));
-        TransactionEnd deleted = outcomes.get(LittleEndian.getInt(payload, 4));
-        if (inserted != null && !inserted.committed()) {
-            return;
+    /** What the target has of a tuple version. */
+    private enum State {
+        NOTHING,
+        ROW,
+        DELETED
+    }
+
+    private static State state(int inserter, int deleter, Map<Integer, TransactionEnd> known) {
+        TransactionEnd inserted = known.get(inserter);
+        if (inserter != 0 && (inserted == null || !inserted.committed())) {
+            return State.NOTHING;
         }
-        long start = inserted == null ? 0 : inserted.position();
-        record.wrap(payload, ENTRY_HEADER);
+        TransactionEnd deleted = known.get(deleter);
         if (deleted == null || !deleted.committed()) {
-            delivery.row(inserted, payload, length);
-        } else if (!deleted.beforeBackup() && deleted.position() > start) {
-            delivery.tombstone(deleted);
+            return State.ROW;
         }
+        boolean same = inserted != null && inserted.position() == deleted.position();
+        return same ? State.NOTHING : State.DELETED;
     }
 
     /** Collects by commit position, which a chunk has one of. */
     private final class Delivery {
         private final Map<Long, Pending> pending = new TreeMap<>();
+        private final DeferredFile.Start start;
         private long last;
 
         private static final class Pending {
@@ -162,32 +190,34 @@ public final class DeferredRows {
             }
         }
 
-        private Pending of(TransactionEnd end) {
-            return pending.computeIfAbsent(end.position(), _ -> new Pending(end));
+        Delivery(DeferredFile.Start start) {
+            this.start = start;
         }
 
-        void row(
-                @org.jspecify.annotations.Nullable TransactionEnd inserted,
-                byte[] payload,
-                int length)
+        /** A settled inserter (null) counts as ended before the backup. */
+        void row(@Nullable TransactionEnd inserted, byte[] payload, int length)
                 throws InterruptedException {
-            TransactionEnd end =
-                    inserted == null || inserted.beforeBackup()
-                            ? new TransactionEnd(0, true, 0, 0, 0)
-                            : inserted;
-            Pending to = of(end);
-            to.bytes.putBytes(payload, ENTRY_HEADER, record.length());
-            to.toast.addAll(payload, ENTRY_HEADER + record.length(), length);
-            added(to);
+            Pending to = of(inserted);
+            RowWriter.row(to.bytes, record, RowWriter.OPEN_INSERTER);
+            added(to, payload, length);
         }
 
-        void tombstone(TransactionEnd deleted) throws InterruptedException {
+        void tombstone(TransactionEnd deleted, byte[] payload, int length)
+                throws InterruptedException {
             Pending to = of(deleted);
-            RowWriter.tombstone(to.bytes, record);
-            added(to);
+            long low = deleted.beforeBackup() ? RowWriter.LATE_TOMBSTONE : RowWriter.OPEN_TOMBSTONE;
+            RowWriter.tombstone(to.bytes, record, low);
+            added(to, payload, length);
         }
 
-        private void added(Pending to) throws InterruptedException {
+        private Pending of(@Nullable TransactionEnd end) {
+            TransactionEnd known =
+                    end == null || end.beforeBackup() ? new TransactionEnd(0, true, 0, 0, 0) : end;
+            return pending.computeIfAbsent(known.position(), _ -> new Pending(known));
+        }
+
+        private void added(Pending to, byte[] payload, int length) throws InterruptedException {
+            to.toast.addAll(payload, ENTRY_HEADER + record.length(), length);
             to.records++;
             if (to.bytes.length() + to.toast.bytes() >= CHUNK_BYTES) {
                 submit(to);
@@ -197,14 +227,15 @@ public final class DeferredRows {
 
         private void submit(Pending each) throws InterruptedException {
             TransactionEnd end = each.end;
-            long start = file.snapshot().startLsn();
+            long startLsn = start.snapshot().startLsn();
+            boolean before = end.beforeBackup();
             BaselineChunk.Origin origin =
                     new BaselineChunk.Origin(
                             end.xid(),
                             databaseOid,
-                            end.beforeBackup() ? start : end.lsn(),
-                            end.beforeBackup() ? start : end.position(),
-                            end.commitMicros());
+                            before ? startLsn : end.lsn(),
+                            before ? startLsn : end.position(),
+                            before ? start.micros() : end.commitMicros());
             last =
                     sink.submit(
                             new BaselineChunk(
@@ -277,11 +308,15 @@ public final class DeferredRows {
         try {
             DurableFiles.replace(outcomesFile, text.toString().getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
-            throw new dev.walshadow.base.RetryException(
-                    BootstrapCodes.SPOOL,
-                    outcomesFile + " cannot be written: " + e + "; make room",
-                    e);
+            throw unwritable(e);
         }
+    }
+
+    private RetryException unwritable(IOException e) {
+        return new RetryException(
+                BootstrapCodes.SPOOL,
+                outcomesFile + " cannot be written: " + e + "; make room in the state directory",
+                e);
     }
 
     private void readOutcomes() {
@@ -295,6 +330,9 @@ public final class DeferredRows {
             }
             for (String line : lines.subList(0, lines.size() - 1)) {
                 String[] part = line.split(" ", -1);
+                if (part.length != 5) {
+                    throw damagedOutcomes("found '" + line + "'");
+                }
                 int xid = Integer.parseInt(part[0]);
                 outcomes.put(
                         xid,
@@ -305,7 +343,7 @@ public final class DeferredRows {
                                 Long.parseLong(part[3]),
                                 Long.parseLong(part[4])));
             }
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | NumberFormatException e) {
             throw damagedOutcomes(e.toString());
         }
     }

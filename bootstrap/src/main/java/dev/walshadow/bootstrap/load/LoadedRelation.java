@@ -12,6 +12,7 @@ final class LoadedRelation {
     private final String label;
     private final RelationLocator locator;
     private final boolean toast;
+    private final int tableOid;
     private final TupleLayout layout;
     private final LongAdder rows = new LongAdder();
     private volatile @Nullable String damage;
@@ -21,6 +22,7 @@ final class LoadedRelation {
         this.label = shape.label();
         this.locator = locator;
         this.toast = toast;
+        this.tableOid = toast ? shape.ownerRelationOid() : shape.oid();
         int count = shape.attributes().size();
         int[] lengths = new int[count];
         char[] alignments = new char[count];
@@ -38,6 +40,11 @@ final class LoadedRelation {
 
     int oid() {
         return oid;
+    }
+
+    /** The table, of a TOAST relation its owner. */
+    int tableOid() {
+        return tableOid;
     }
 
     String label() {

@@ -14,7 +14,7 @@ import java.util.Set;
 final class PageWalker {
     /** Where the walker's findings go. */
     interface Output {
-        /** A complete row; {@code out} is the walker's own buffer, to append to. */
+        /** Asked for once a complete row: the walker's own buffer, to append it to. */
         ByteBuilder rows();
 
         /** Called after each page: the buffer may be handed on. */
@@ -85,6 +85,7 @@ final class PageWalker {
 
     /** One question to the source for all pages. */
     private void ask(byte[] bytes, int length) {
+        statuses.trim();
         xids.clear();
         multixacts.clear();
         for (int at = 0; at < length; at += HeapPage.SIZE) {
@@ -121,15 +122,14 @@ final class PageWalker {
                 case ABSENT -> {}
                 case ROW -> {
                     rows++;
-                    if (tuple.hasExternal()) {
-                        aside.clear();
-                        RowWriter.row(aside, relation.locator(), block, i, tuple);
-                        output.spool(aside.array(), aside.length());
-                    } else {
-                        RowWriter.row(output.rows(), relation.locator(), block, i, tuple);
-                    }
+                    row(relation, block, i);
                 }
                 case DEFERRED -> {
+                    if (fate.openInserter() == 0) {
+                        // a row until its deleter commits
+                        rows++;
+                        row(relation, block, i);
+                    }
                     aside.clear();
                     RowWriter.row(aside, relation.locator(), block, i, tuple);
                     output.defer(
@@ -138,5 +138,15 @@ final class PageWalker {
             }
         }
         return rows;
+    }
+
+    private void row(LoadedRelation relation, int block, int offsetNumber) {
+        if (tuple.hasExternal()) {
+            aside.clear();
+            RowWriter.row(aside, relation.locator(), block, offsetNumber, tuple);
+            output.spool(aside.array(), aside.length());
+        } else {
+            RowWriter.row(output.rows(), relation.locator(), block, offsetNumber, tuple);
+        }
     }
 }

@@ -14,6 +14,21 @@ import dev.walshadow.transaction.RawRecordLayout;
 final class RowWriter {
     private RowWriter() {}
 
+    /**
+     * Low halves of versions, below any LSN: of one commit position the higher wins. The lowest bit
+     * is the encoder's: a row beats a tombstone.
+     */
+    static final long BASELINE = 0;
+
+    /** A deleter that was open. */
+    static final long OPEN_TOMBSTONE = 0;
+
+    /** A deleter had ended before B after all: wins over the row that was sent at once. */
+    static final long LATE_TOMBSTONE = 2;
+
+    /** A row of a transaction that was open: wins over the tombstone of the version before it. */
+    static final long OPEN_INSERTER = 4;
+
     /** A baseline row. */
     static void row(
             ByteBuilder out,
@@ -21,37 +36,23 @@ final class RowWriter {
             int block,
             int offsetNumber,
             TupleView tuple) {
-        int start = BaselineRecords.begin(out, locator, block, offsetNumber, 0);
+        int start = BaselineRecords.begin(out, locator, block, offsetNumber, BASELINE);
         tuple(out, tuple);
         BaselineRecords.end(out, start);
     }
 
-    /**
-     * A DELETE of a stored row, with the whole old tuple as replica identity FULL would log it: for
-     * a deleter whose own record lies before B.
-     */
-    static void tombstone(ByteBuilder out, RawRecord row) {
-        RelationLocator locator =
-                new RelationLocator(row.tablespaceOid(), row.databaseOid(), row.relationNumber());
-        int offsetNumber = LittleEndian.getUnsignedShort(row.buffer(), row.mainOffset());
-        int start = BaselineRecords.begin(out, locator, row.block0(), offsetNumber, 0);
-        // main data: xl_heap_delete (xmax, offnum, infobits_set, flags), then the old tuple
-        out.setLength(start + RawRecordLayout.HEADER_LENGTH);
-        out.putInt(0);
-        out.putShort(offsetNumber);
-        out.putByte(0);
-        out.putByte(HeapRecordLayout.XLH_DELETE_CONTAINS_OLD_TUPLE);
-        out.putBytes(row.buffer(), row.dataOffset(), row.dataLength());
-        int mainLength = out.length() - start - RawRecordLayout.HEADER_LENGTH;
-        long length = RawRecordLayout.length(mainLength, 0);
-        out.putZeros((int) length - (out.length() - start));
-        byte[] bytes = out.array();
-        bytes[start + RawRecordLayout.INFO_OFFSET] = (byte) HeapRecordLayout.XLOG_HEAP_DELETE;
-        LittleEndian.putShort(
-                bytes, start + RawRecordLayout.FLAGS_OFFSET, RawRecordLayout.HAS_BLOCK0);
-        LittleEndian.putInt(bytes, start + RawRecordLayout.LENGTH_OFFSET, (int) length);
-        LittleEndian.putInt(bytes, start + RawRecordLayout.MAIN_LENGTH_OFFSET, mainLength);
-        LittleEndian.putInt(bytes, start + RawRecordLayout.DATA_LENGTH_OFFSET, 0);
+    /** A stored row again, with another low half of its version. */
+    static void row(ByteBuilder out, RawRecord row, long low) {
+        int start = out.length();
+        out.putBytes(row.buffer(), row.offset(), row.length());
+        LittleEndian.putLong(out.array(), start + RawRecordLayout.LSN_OFFSET, low);
+    }
+
+    /** A tombstone for the key of a stored row: its deleter's record lies before B. */
+    static void tombstone(ByteBuilder out, RawRecord row, long low) {
+        int start = out.length();
+        row(out, row, low);
+        out.array()[start + RawRecordLayout.INFO_OFFSET] = (byte) HeapRecordLayout.XLOG_HEAP_DELETE;
     }
 
     /** xl_heap_header, then null bitmap, padding and data as they lie on the page. */

@@ -1,5 +1,6 @@
 package dev.walshadow.bootstrap.load;
 
+import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.bootstrap.BootstrapCodes;
 import java.sql.Array;
@@ -39,16 +40,24 @@ final class TransactionStatuses {
     /** Multixact to its updater's xid, 0 if it only locks. */
     private final Map<Integer, Integer> updaters = new HashMap<>();
 
+    /** Multixacts that the source cannot take apart, and what it said. */
+    private final Map<Integer, String> lost = new HashMap<>();
+
     TransactionStatuses(Connection source) {
         this.source = source;
     }
 
-    /** Asks for those that are not known yet. */
-    void learn(Set<Integer> xids, Set<Integer> multixacts) {
-        if (statuses.size() > KEPT_LIMIT || updaters.size() > KEPT_LIMIT) {
+    /** Forgets what is kept if it is too much; never between learning and using. */
+    void trim() {
+        if (statuses.size() + updaters.size() > KEPT_LIMIT) {
             statuses.clear();
             updaters.clear();
+            lost.clear();
         }
+    }
+
+    /** Asks for those that are not known yet. */
+    void learn(Set<Integer> xids, Set<Integer> multixacts) {
         try {
             learnUpdaters(multixacts.stream().filter(each -> !updaters.containsKey(each)).toList());
             learnStatuses(xids.stream().filter(each -> !statuses.containsKey(each)).toList());
@@ -64,6 +73,16 @@ final class TransactionStatuses {
 
     /** Of a multixact that was learned; 0 if none of its members updates. */
     int updater(int multixact) {
+        String reason = lost.get(multixact);
+        if (reason != null) {
+            throw new QuarantineException(
+                    BootstrapCodes.DAMAGED_PAGE,
+                    "a tuple names multixact "
+                            + Integer.toUnsignedString(multixact)
+                            + ", which the source cannot take apart ("
+                            + reason
+                            + "): the source's file is damaged; check it with pg_amcheck");
+        }
         return updaters.getOrDefault(multixact, 0);
     }
 
@@ -88,7 +107,10 @@ final class TransactionStatuses {
         List<Long> full = new ArrayList<>(xids.size());
         for (int xid : xids) {
             long candidate = (next & -EPOCH) | Integer.toUnsignedLong(xid);
-            full.add(candidate > next ? candidate - EPOCH : candidate);
+            candidate = candidate > next ? candidate - EPOCH : candidate;
+            if (candidate >= 0) {
+                full.add(candidate);
+            }
         }
         Array parameter = source.createArrayOf("bigint", full.toArray());
         try (PreparedStatement statement =
@@ -123,21 +145,60 @@ final class TransactionStatuses {
     }
 
     private void learnUpdaters(List<Integer> multixacts) throws SQLException {
-        try (PreparedStatement statement =
-                source.prepareStatement(
-                        "SELECT xid::text FROM pg_get_multixact_members(?::text::xid) WHERE mode IN"
-                                + " ('nokeyupd', 'upd')")) {
-            for (int multixact : multixacts) {
-                statement.setString(1, Integer.toUnsignedString(multixact));
-                int updater = 0;
-                try (ResultSet rows = statement.executeQuery()) {
-                    while (rows.next()) {
-                        updater = Integer.parseUnsignedInt(rows.getString(1));
-                    }
+        if (multixacts.isEmpty()) {
+            return;
+        }
+        try {
+            askUpdaters(multixacts);
+        } catch (SQLException e) {
+            if (!isRefusal(e)) {
+                throw e;
+            }
+            learnUpdatersSingly(multixacts);
+        }
+    }
+
+    /** One of them is refused: which? */
+    private void learnUpdatersSingly(List<Integer> multixacts) throws SQLException {
+        for (int multixact : multixacts) {
+            try {
+                askUpdaters(List.of(multixact));
+            } catch (SQLException e) {
+                if (!isRefusal(e)) {
+                    throw e;
                 }
-                updaters.put(multixact, updater);
+                lost.put(multixact, String.valueOf(e.getMessage()));
             }
         }
+    }
+
+    /** The function's own errors: no such multixact. */
+    private static boolean isRefusal(SQLException e) {
+        String state = String.valueOf(e.getSQLState());
+        return state.startsWith("XX") || state.startsWith("22");
+    }
+
+    private void askUpdaters(List<Integer> multixacts) throws SQLException {
+        Array parameter =
+                source.createArrayOf(
+                        "text", multixacts.stream().map(Integer::toUnsignedString).toArray());
+        Map<Integer, Integer> found = new HashMap<>();
+        multixacts.forEach(each -> found.put(each, 0));
+        try (PreparedStatement statement =
+                source.prepareStatement(
+                        "SELECT m, member.xid::text FROM unnest(?::text[]) m,"
+                                + " LATERAL pg_get_multixact_members(m::xid) member"
+                                + " WHERE member.mode IN ('nokeyupd', 'upd')")) {
+            statement.setArray(1, parameter);
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    found.put(
+                            Integer.parseUnsignedInt(rows.getString(1)),
+                            Integer.parseUnsignedInt(rows.getString(2)));
+                }
+            }
+        }
+        updaters.putAll(found);
     }
 
     private static RetryException failed(SQLException e) {

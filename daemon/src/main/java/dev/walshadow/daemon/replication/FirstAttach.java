@@ -61,11 +61,13 @@ final class FirstAttach implements AutoCloseable {
                 LOG.info("an earlier initial load was not finished; it begins anew");
                 prepared.tables().startOver();
             }
-            InitialLoad current =
+            try (InitialLoad current =
                     new InitialLoad(
-                            configuration, state, source, prepared, assembler, done::countDown);
-            attempt = current;
-            try (current) {
+                            configuration, state, source, prepared, assembler, done::countDown)) {
+                attempt = current;
+                if (closing) {
+                    return;
+                }
                 current.run();
                 return;
             } catch (ReconnectException | RetryException e) {

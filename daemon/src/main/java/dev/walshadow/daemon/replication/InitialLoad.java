@@ -35,6 +35,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -78,6 +79,10 @@ final class InitialLoad implements AutoCloseable {
     private final Runnable whenDone;
     private final ReplicationConnection connection;
     private final Seed seed;
+
+    /** Grows when the backup has started, before its first file. */
+    private final Set<RelationLocator> rewrittenLocators;
+
     private final CompletableFuture<Assembly> parts = new CompletableFuture<>();
     private final Thread backup;
 
@@ -92,11 +97,16 @@ final class InitialLoad implements AutoCloseable {
     private boolean completed;
 
     /** Shapes and rewritten catalogs before B. */
-    private record Seed(List<RelationDescriptor> relations, List<RewrittenCatalog> rewritten) {
+    private record Seed(List<RelationDescriptor> relations, Set<RewrittenCatalog> rewritten) {
         Set<RelationLocator> rewrittenLocators() {
             return rewritten.stream()
                     .map(RewrittenCatalog::locator)
                     .collect(Collectors.toCollection(HashSet::new));
+        }
+
+        /** What was rewritten before the backup's checkpoint, but after the first look. */
+        void add(List<RewrittenCatalog> later) {
+            rewritten.addAll(later);
         }
     }
 
@@ -115,8 +125,14 @@ final class InitialLoad implements AutoCloseable {
         this.whenDone = whenDone;
         clear();
         this.connection = ReplicationConnection.connect(source.settings());
-        connection.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT));
-        this.seed = readSeed();
+        try {
+            connection.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT));
+            this.seed = readSeed();
+        } catch (RuntimeException | Error e) {
+            connection.close();
+            throw e;
+        }
+        this.rewrittenLocators = seed.rewrittenLocators();
         this.backup = Thread.ofPlatform().name("base-backup").unstarted(this::takeBackup);
     }
 
@@ -157,7 +173,7 @@ final class InitialLoad implements AutoCloseable {
             session.setReadOnly(true);
             List<RelationDescriptor> relations = reader.readAll(session);
             session.commit();
-            return new Seed(relations, prepared.rewrittenCatalogs());
+            return new Seed(relations, new LinkedHashSet<>(source.rewrittenCatalogs()));
         } catch (SQLException e) {
             throw new RetryException(
                     BootstrapCodes.SOURCE_QUERY,
@@ -199,7 +215,7 @@ final class InitialLoad implements AutoCloseable {
                 new BaseBackupRun.Options(
                         state.shadow(),
                         prepared.identity().systemIdentifier(),
-                        seed.rewrittenLocators(),
+                        rewrittenLocators,
                         "walshadow",
                         0);
         try {
@@ -271,6 +287,7 @@ final class InitialLoad implements AutoCloseable {
 
     private void begin(long startLsn, int timeline) throws InterruptedException {
         LOG.info("base backup begins at {}", Lsn.format(startLsn));
+        readRewrittenAgain();
         long identifier = prepared.identity().systemIdentifier();
         WalPages pages =
                 new WalPages(prepared.major(), identifier, timeline, prepared.segmentSize());
@@ -300,11 +317,33 @@ final class InitialLoad implements AutoCloseable {
         Assembly assembly = assembler.assemble(log, from, startLsn, manifest);
         BackupTransactions open = new BackupTransactions(prepared.major(), startLsn);
         transactions = open;
-        BaselineLoader walking = newLoader(assembly);
+        BaselineLoader walking;
+        try {
+            walking = newLoader(assembly);
+        } catch (RuntimeException | Error e) {
+            assembly.close();
+            throw e;
+        }
         loader = walking;
         assembly.pump.observe(open::onRecord, this::between);
-        parts.complete(assembly);
+        if (!parts.complete(assembly)) {
+            // aborted meanwhile: nobody else knows of the parts
+            assembly.close();
+            throw new InterruptedException("closed");
+        }
         walking.start(open.awaitSnapshot());
+    }
+
+    private void readRewrittenAgain() {
+        try {
+            seed.add(source.rewrittenCatalogs());
+        } catch (SQLException e) {
+            throw new RetryException(
+                    BootstrapCodes.SOURCE_QUERY,
+                    "the source's catalogs cannot be read: " + e.getMessage(),
+                    e);
+        }
+        rewrittenLocators.addAll(seed.rewrittenLocators());
     }
 
     private BaselineLoader newLoader(Assembly assembly) {

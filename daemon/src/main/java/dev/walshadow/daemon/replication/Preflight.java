@@ -16,12 +16,10 @@ import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.DatabaseInfo;
-import dev.walshadow.shadow.RewrittenCatalog;
 import dev.walshadow.source.replication.ReplicationConnection;
 import dev.walshadow.source.replication.SystemIdentity;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -44,7 +42,6 @@ final class Preflight {
     private String serverVersion = "";
     private List<DatabaseInfo> databases = List.of();
     private List<RelationDescriptor> relations = List.of();
-    private List<RewrittenCatalog> rewritten = List.of();
     private List<String> superusers = List.of();
     private @Nullable ClickHouseClient target;
     private @Nullable TargetTables tables;
@@ -90,7 +87,6 @@ final class Preflight {
                 followed(),
                 databases,
                 relations,
-                rewritten,
                 superusers,
                 selection,
                 Objects.requireNonNull(client),
@@ -167,7 +163,6 @@ final class Preflight {
             session.setReadOnly(true);
             databases = reader.databases(session);
             relations = reader.readAll(session);
-            rewritten = rewrittenEverywhere(reader, session);
             superusers = reader.superusers(session);
             session.commit();
         }
@@ -181,23 +176,6 @@ final class Preflight {
                             + " has no such table; create it, or take"
                             + " it out");
         }
-    }
-
-    /** Of every database, since the shadow carries all of them. */
-    private List<RewrittenCatalog> rewrittenEverywhere(CatalogReader reader, Connection session)
-            throws SQLException {
-        List<RewrittenCatalog> all = new ArrayList<>(reader.rewrittenCatalogs(session));
-        for (DatabaseInfo database : databases) {
-            if (database.allowsConnections()
-                    && !database.name().equals(source.settings().database())) {
-                SourceDatabase other =
-                        new SourceDatabase(source.settings().withDatabase(database.name()));
-                try (Connection there = other.open()) {
-                    all.addAll(reader.rewrittenCatalogs(there));
-                }
-            }
-        }
-        return all.stream().distinct().toList();
     }
 
     private TargetTables checkTarget(ClickHouseClient client, TableSelection selection) {

@@ -6,7 +6,6 @@ import dev.walshadow.daemon.preflight.TableSelection;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.shadow.DatabaseInfo;
-import dev.walshadow.shadow.RewrittenCatalog;
 import dev.walshadow.source.replication.SystemIdentity;
 import java.util.List;
 import java.util.Optional;
@@ -20,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  * @param major of the source, 15 to 18
  * @param database the followed one
  * @param relations every relation of the followed database, for the seed of a first attach
- * @param rewrittenCatalogs catalogs with storage numbers of their own, the filter's seed
  * @param superusers roles to read the shadow with, best first
  */
 record Prepared(
@@ -33,7 +31,6 @@ record Prepared(
         DatabaseInfo database,
         List<DatabaseInfo> databases,
         List<RelationDescriptor> relations,
-        List<RewrittenCatalog> rewrittenCatalogs,
         List<String> superusers,
         TableSelection selection,
         ClickHouseClient client,
