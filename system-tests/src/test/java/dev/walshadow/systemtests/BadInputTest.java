@@ -72,8 +72,7 @@ final class BadInputTest {
         String url = postgres.url("postgres").replace("postgres@", "asked:wrong@");
         refused(run(url, clickhouse.url(), ""), "WS-1404");
         Path secret = Files.writeString(folder.resolve("secret"), "right\n");
-        Path file =
-                file(url, clickhouse.url(), state(), "[tables]\ninclude = [\"public.none\"]\n");
+        Path file = file(url, clickhouse.url(), state(), "[tables]\ninclude = [\"public.none\"]\n");
         Said said =
                 execute(
                         "run",
