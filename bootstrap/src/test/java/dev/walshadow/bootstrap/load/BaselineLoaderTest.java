@@ -102,9 +102,7 @@ final class BaselineLoaderTest {
         run(plain, "BEGIN; UPDATE t SET v = 'no' WHERE id = 18; ROLLBACK");
     }
 
-    /**
-     * @return the session that commits and the one that rolls back
-     */
+    /** Returns the session that commits and the one that rolls back. */
     private List<Connection> unsettled() throws SQLException {
         Connection commits = open(true);
         run(

@@ -171,7 +171,7 @@ final class DeferredRowsTest {
         }
         for (int at = 0; at < sound.length; at++) {
             byte[] changed = sound.clone();
-            changed[at] ^= 0x10;
+            changed[at] = (byte) (changed[at] ^ 0x10);
             Files.write(file, changed);
             assertDamaged();
         }
