@@ -55,7 +55,7 @@ final class Deferral {
     private final Hold hold = new Hold();
     private final CollectedToast collected = new CollectedToast();
 
-    private final DeferredFrame frame = new DeferredFrame();
+    private final DeferredFrame frame;
     private final RawRecord record = new RawRecord();
     private final RowMeta meta = new RowMeta();
     private final ByteBuilder keyBytes = new ByteBuilder(64);
@@ -83,6 +83,7 @@ final class Deferral {
         this.worker = writer.worker();
         this.table = writer.table();
         this.encoder = writer.encoder();
+        this.frame = new DeferredFrame(worker.services().baselineToast());
         this.scratch = encoder.newBlock();
         this.held = encoder.newBlock();
         PipelineOptions options = worker.services().options();

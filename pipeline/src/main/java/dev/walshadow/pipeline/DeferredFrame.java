@@ -22,6 +22,15 @@ import dev.walshadow.transaction.ToastValues;
  * </pre>
  */
 final class DeferredFrame implements ToastValues {
+    private final ToastValues baseline;
+
+    /**
+     * @param baseline the backup's values, for those that the change's own transaction lacks
+     */
+    DeferredFrame(ToastValues baseline) {
+        this.baseline = baseline;
+    }
+
     private static final int LENGTH = 0;
     private static final int XID = LENGTH + Integer.BYTES;
     private static final int SEQUENCE = XID + Integer.BYTES;
@@ -111,6 +120,6 @@ final class DeferredFrame implements ToastValues {
             }
             at += TOAST_HEADER_LENGTH + length;
         }
-        return false;
+        return baseline.append(toastRelationOid, valueId, out);
     }
 }

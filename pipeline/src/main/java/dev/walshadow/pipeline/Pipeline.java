@@ -14,6 +14,7 @@ import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.transaction.CommitSink;
 import dev.walshadow.transaction.CommittedChanges;
 import dev.walshadow.transaction.ToastRelations;
+import dev.walshadow.transaction.ToastValues;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -99,7 +100,8 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                         new TargetReachability(events),
                         fatal,
                         this::publish,
-                        given.lookup());
+                        given.lookup(),
+                        new BaselineToast());
         publishedLsn = options.durableLsn();
         steps = new AsyncSteps(fatal);
         inserters = new Inserters(services, new Settlement(services, this::wake));
@@ -328,6 +330,16 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                 return;
             }
         }
+    }
+
+    /**
+     * Where changes find values of the base backup that neither their transaction nor ClickHouse
+     * has; null from when the watermark has passed the initial load.
+     *
+     * @param values thread safe
+     */
+    public void useBaselineToast(@Nullable ToastValues values) {
+        services.baselineToast().use(values);
     }
 
     /** How far everything is durable; never goes back. */

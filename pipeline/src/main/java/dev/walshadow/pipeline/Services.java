@@ -26,4 +26,5 @@ record Services(
         TargetReachability reachability,
         FatalFailure fatal,
         Runnable progress,
-        @Nullable SourceLookup lookup) {}
+        @Nullable SourceLookup lookup,
+        BaselineToast baselineToast) {}

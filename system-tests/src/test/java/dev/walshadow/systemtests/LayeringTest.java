@@ -21,24 +21,27 @@ final class LayeringTest {
         List<String> above = List.of("cli", "daemon", "bootstrap", "pipeline");
         List<String> middle = List.of("transaction", "source", "shadow", "catalog");
         List<String> formats = List.of("postgres", "clickhouse");
-        refuse("base", above, middle, formats, List.of("embedded", "testkit"));
-        refuse("postgres", above, middle, List.of("clickhouse", "embedded", "testkit"));
-        refuse("clickhouse", above, middle, List.of("postgres", "embedded", "testkit"));
-        refuse("embedded", above, middle, formats, List.of("testkit"));
-        refuse("catalog", above, List.of("transaction", "source", "shadow", "clickhouse"));
-        refuse("transaction", above, List.of("source", "shadow", "clickhouse", "embedded"));
-        refuse("source", above, List.of("transaction", "shadow", "clickhouse", "embedded"));
-        refuse("shadow", above, List.of("transaction", "source", "clickhouse"));
-        refuse("pipeline", List.of("cli", "daemon", "bootstrap", "embedded", "testkit"));
-        refuse("bootstrap", List.of("cli", "daemon", "embedded", "testkit"));
-        refuse("daemon", List.of("cli", "testkit"));
-        refuse("cli", List.of("testkit"));
+        refuse("base", List.of(above, middle, formats, List.of("embedded", "testkit")));
+        refuse("postgres", List.of(above, middle, List.of("clickhouse", "embedded", "testkit")));
+        refuse("clickhouse", List.of(above, middle, List.of("postgres", "embedded", "testkit")));
+        refuse("embedded", List.of(above, middle, formats, List.of("testkit")));
+        refuse("catalog", List.of(above, List.of("transaction", "source", "shadow", "clickhouse")));
+        refuse(
+                "transaction",
+                List.of(above, List.of("source", "shadow", "clickhouse", "embedded")));
+        refuse(
+                "source",
+                List.of(above, List.of("transaction", "shadow", "clickhouse", "embedded")));
+        refuse("shadow", List.of(above, List.of("transaction", "source", "clickhouse")));
+        refuse("pipeline", List.of(List.of("cli", "daemon", "bootstrap", "embedded", "testkit")));
+        refuse("bootstrap", List.of(List.of("cli", "daemon", "embedded", "testkit")));
+        refuse("daemon", List.of(List.of("cli", "testkit")));
+        refuse("cli", List.of(List.of("testkit")));
     }
 
-    @SafeVarargs
-    private static void refuse(String module, List<String>... others) {
+    private static void refuse(String module, List<List<String>> others) {
         String[] packages =
-                List.of(others).stream()
+                others.stream()
                         .flatMap(List::stream)
                         .map(other -> "dev.walshadow." + other + "..")
                         .toArray(String[]::new);

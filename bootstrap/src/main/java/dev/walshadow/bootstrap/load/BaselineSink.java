@@ -1,6 +1,7 @@
 package dev.walshadow.bootstrap.load;
 
 import dev.walshadow.transaction.CommittedChanges;
+import dev.walshadow.transaction.ToastValues;
 
 /** Takes baseline rows: the pipeline. Thread safe. */
 public interface BaselineSink {
@@ -9,6 +10,13 @@ public interface BaselineSink {
 
     /** Waits until everything up to this number is durable. */
     void await(long number) throws InterruptedException;
+
+    /**
+     * Every out-of-line value of the backup is here now, before any table is complete.
+     *
+     * @param values thread safe; answers false once the loader is closed
+     */
+    default void toastReady(ToastValues values) {}
 
     /** The table's whole baseline is durable. */
     void tableComplete(int databaseOid, int relationOid) throws InterruptedException;

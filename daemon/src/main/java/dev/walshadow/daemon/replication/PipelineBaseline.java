@@ -3,6 +3,7 @@ package dev.walshadow.daemon.replication;
 import dev.walshadow.bootstrap.load.BaselineSink;
 import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.transaction.CommittedChanges;
+import dev.walshadow.transaction.ToastValues;
 
 /** The initial load's way into the pipeline. */
 record PipelineBaseline(Pipeline pipeline) implements BaselineSink {
@@ -14,6 +15,11 @@ record PipelineBaseline(Pipeline pipeline) implements BaselineSink {
     @Override
     public void await(long number) throws InterruptedException {
         pipeline.awaitBaseline(number);
+    }
+
+    @Override
+    public void toastReady(ToastValues values) {
+        pipeline.useBaselineToast(values);
     }
 
     @Override
