@@ -331,6 +331,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         }
         throwIfFailed();
         toast.seal();
+        sink.toastReady(toast.values());
         deliverExternals();
         keepDeferred();
         sink.await(lastSubmitted.get());

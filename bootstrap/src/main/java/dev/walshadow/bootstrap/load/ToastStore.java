@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * The out-of-line values of the backup, whatever the order of the files: chunks go to one file per
@@ -27,6 +28,9 @@ final class ToastStore implements AutoCloseable {
     private final Path directory;
     private final Map<Integer, Relation> relations = new HashMap<>();
     private boolean sealed;
+
+    /** Readers against {@link #close}. */
+    private final ReentrantReadWriteLock reading = new ReentrantReadWriteLock();
 
     /**
      * @param directory exists, for files of this store only
@@ -189,18 +193,28 @@ final class ToastStore implements AutoCloseable {
         relations.values().forEach(Relation::seal);
     }
 
-    /** A view for one thread; only once sealed. */
+    /** A view for any thread; only once sealed. It answers false from {@link #close} on. */
     ToastValues values() {
         Invariant.check(sealed, "values are asked for when every chunk has come");
         return (toastRelationOid, valueId, out) -> {
-            Relation relation = relations.get(toastRelationOid);
-            return relation != null && relation.append(valueId, out);
+            reading.readLock().lock();
+            try {
+                Relation relation = relations.get(toastRelationOid);
+                return relation != null && relation.append(valueId, out);
+            } finally {
+                reading.readLock().unlock();
+            }
         };
     }
 
     @Override
     public synchronized void close() {
-        relations.values().forEach(relation -> relation.file.close());
-        relations.clear();
+        reading.writeLock().lock();
+        try {
+            relations.values().forEach(relation -> relation.file.close());
+            relations.clear();
+        } finally {
+            reading.writeLock().unlock();
+        }
     }
 }

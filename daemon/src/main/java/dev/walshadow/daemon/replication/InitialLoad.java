@@ -94,6 +94,8 @@ final class InitialLoad implements AutoCloseable {
     private volatile @Nullable Throwable failure;
     private Map<Integer, String> damaged = Map.of();
     private boolean handedOff;
+    private long handedOffAt;
+    private boolean damageTold;
     private boolean completed;
 
     /** Shapes and rewritten catalogs before B. */
@@ -382,8 +384,22 @@ final class InitialLoad implements AutoCloseable {
             handOff(assembly, position);
         }
         if (handedOff && loaded && !completed) {
-            complete(assembly, position, Objects.requireNonNull(ended));
+            if (!damageTold) {
+                damageTold = true;
+                setDamagedAside(assembly, Objects.requireNonNull(ended));
+            }
+            // what committed while the load ran may still need values of the backup
+            if (assembly.pipeline.watermark().durableLsn() >= handedOffAt) {
+                complete(assembly, position, Objects.requireNonNull(ended));
+            }
         }
+    }
+
+    private void setDamagedAside(Assembly assembly, BackupOutcome ended) {
+        int database = prepared.database().oid();
+        damaged.forEach((relation, what) ->
+                assembly.pipeline.quarantine(
+                        database, relation, BootstrapCodes.DAMAGED_PAGE, what, ended.startLsn()));
     }
 
     private void handOff(Assembly assembly, long position) throws InterruptedException {
@@ -392,14 +408,11 @@ final class InitialLoad implements AutoCloseable {
         assembly.capture.captureAll(position, assembly.tables.duringInitialLoad());
         assembly.pump.holdWith(assembly.capture);
         handedOff = true;
+        handedOffAt = position;
     }
 
     private void complete(Assembly assembly, long position, BackupOutcome ended)
             throws InterruptedException {
-        int database = prepared.database().oid();
-        damaged.forEach((relation, what) ->
-                assembly.pipeline.quarantine(
-                        database, relation, BootstrapCodes.DAMAGED_PAGE, what, ended.startLsn()));
         deliverDeferred(
                 assembly,
                 state,
@@ -415,6 +428,7 @@ final class InitialLoad implements AutoCloseable {
                         ended.startLsn(),
                         ended.endLsn()));
         completed = true;
+        assembly.pipeline.useBaselineToast(null);
         BaselineLoader finished = Objects.requireNonNull(loader, "the backup has started");
         LOG.info(
                 "initial load done: {} rows from {}; streaming from {}",
