@@ -46,7 +46,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 2)
 @Fork(1)
 public class WalStreamBenchmark {
-    private static final int ROWS = 400_000;
+    private static final int ROWS = 1_000_000;
     private static final int SEGMENT_SIZE = 1 << 20;
     private static final int CHUNK = 128 * 1024;
 

@@ -6,7 +6,6 @@ import dev.walshadow.postgres.wal.XLogLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The WAL bytes in hand: the segment being received, and before it those whose last record is not
@@ -14,11 +13,14 @@ import org.jspecify.annotations.Nullable;
  * reused. Single-threaded.
  */
 final class SegmentWindow {
+    /** Two segments are in hand while a record crosses from one to the next. */
+    private static final int SPARES = 2;
+
     private final WalPages pages;
     private final int segmentSize;
     private final int shift;
     private final List<byte[]> held = new ArrayList<>();
-    private byte @Nullable [] spare;
+    private final List<byte[]> spares = new ArrayList<>();
     private long start;
 
     SegmentWindow(WalPages pages, long start) {
@@ -47,7 +49,10 @@ final class SegmentWindow {
     }
 
     void dropFirst() {
-        spare = held.removeFirst();
+        byte[] free = held.removeFirst();
+        if (spares.size() < SPARES) {
+            spares.add(free);
+        }
         start += segmentSize;
     }
 
@@ -63,8 +68,7 @@ final class SegmentWindow {
     void append(long lsn, byte[] bytes, int from, int count) {
         int index = (int) ((lsn - start) >>> shift);
         if (index == held.size()) {
-            held.add(spare == null ? new byte[segmentSize] : spare);
-            spare = null;
+            held.add(spares.isEmpty() ? new byte[segmentSize] : spares.removeLast());
         }
         Invariant.check(
                 index == held.size() - 1 && count <= segmentSize - offset(lsn),

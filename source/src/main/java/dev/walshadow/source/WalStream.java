@@ -61,7 +61,13 @@ public final class WalStream {
     /** The record before {@link #cursor}; 0 if unknown. */
     private long previous;
 
-    private StreamSnapshot.Tail tail;
+    /** The last record that crossed a page: what it became, for the next snapshot. */
+    private long tailStart;
+
+    private final byte[] tailHead = new byte[MAX_HEAD];
+    private int tailHeadLength;
+    private boolean tailRewritten;
+
     private boolean poisoned;
 
     // the record that crosses a page end, while it is incomplete
@@ -97,7 +103,11 @@ public final class WalStream {
         this.recordEnd = received;
         this.cursor = from.firstRecord();
         this.previous = from.previousRecord();
-        this.tail = from.tail();
+        rememberTail(
+                from.tail().start(),
+                from.tail().head(),
+                from.tail().head().length,
+                from.tail().isRewritten());
     }
 
     /** Where the next {@link #push} must begin: what to ask the source for after a reconnect. */
@@ -311,7 +321,7 @@ public final class WalStream {
         int kept = Math.min(stitched, XLogLayout.RECORD_HEADER_LENGTH);
         System.arraycopy(scratch, 0, head, 0, kept);
         window.rewrite(recordStart, head, kept, 0, stitched);
-        tail = StreamSnapshot.Tail.rewritten(recordStart, head, kept);
+        rememberTail(recordStart, head, kept, true);
         crossing = false;
         cursor = stitchedTo;
     }
@@ -353,10 +363,7 @@ public final class WalStream {
                 window.rewrite(lsn, head, headLength, 0, length);
             }
             if (!inOnePage) {
-                tail =
-                        headLength > 0
-                                ? StreamSnapshot.Tail.rewritten(lsn, head, headLength)
-                                : StreamSnapshot.Tail.UNCHANGED;
+                rememberTail(lsn, head, headLength, headLength > 0);
             }
         }
         counters.count(decision, length);
@@ -364,6 +371,13 @@ public final class WalStream {
         cursor = next;
         recordEnd = end;
         run.add(decision, filter.boundary());
+    }
+
+    private void rememberTail(long lsn, byte[] bytes, int length, boolean rewritten) {
+        tailStart = lsn;
+        System.arraycopy(bytes, 0, tailHead, 0, length);
+        tailHeadLength = length;
+        tailRewritten = rewritten;
     }
 
     /** Fills {@link #head} with what the rewritten record holds before its zeros; 0 if kept. */
@@ -443,7 +457,9 @@ public final class WalStream {
                 segmentStart,
                 cursor,
                 previous,
-                cursor > segmentStart ? tail : StreamSnapshot.Tail.UNCHANGED,
+                cursor > segmentStart && tailRewritten
+                        ? StreamSnapshot.Tail.rewritten(tailStart, tailHead, tailHeadLength)
+                        : StreamSnapshot.Tail.UNCHANGED,
                 state.toByteArray());
     }
 }
