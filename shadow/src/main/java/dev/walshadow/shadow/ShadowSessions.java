@@ -13,6 +13,7 @@ import java.util.Properties;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.newsclub.net.unix.AFUNIXSocketFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +27,10 @@ public final class ShadowSessions {
     private static final Logger LOG = LoggerFactory.getLogger(ShadowSessions.class);
     private static final int EVENT_TRIGGER_SETTING_MAJOR = 17;
     private static final long RETRY_CEILING_MILLIS = 1000;
+
+    /** invalid_authorization_specification: no such role, or it may not log in any more. */
+    private static final String ROLE_PROBLEM = "28000";
+
     private static final Pattern UNKNOWN_LOCALE =
             Pattern.compile("LC_(?:COLLATE|CTYPE) \"([^\"]+)\", *which is not recognized");
 
@@ -44,6 +49,7 @@ public final class ShadowSessions {
     private final ShadowCluster cluster;
     private final WalSender sender;
     private final Supplier<List<String>> roles;
+    private volatile @Nullable String lastRole;
 
     /** What a read does with its session. */
     @FunctionalInterface
@@ -52,7 +58,8 @@ public final class ShadowSessions {
     }
 
     /**
-     * @param roles superusers' names, best first: {@link CatalogReader#superusers} of the source
+     * @param roles superusers' names, best first: {@link CatalogReader#superusers} of the source.
+     *     Asked at first, and when the role in use has been renamed or may not log in any more
      */
     public ShadowSessions(ShadowCluster cluster, WalSender sender, Supplier<List<String>> roles) {
         this.cluster = cluster;
@@ -62,21 +69,35 @@ public final class ShadowSessions {
 
     /** A session, for the caller to close before anything more is published. */
     public Connection open(String database) throws SQLException {
-        SQLException first = null;
-        for (String role : roles.get()) {
+        SQLException refused = null;
+        String known = lastRole;
+        if (known != null) {
             try {
-                return open(database, role);
+                return open(database, known);
             } catch (SQLException e) {
-                learnLocale(e);
-                if (!isRoleProblem(e)) {
-                    throw e;
-                }
-                if (first == null) {
-                    first = e;
-                }
+                refused = passOnUnlessRoleProblem(e);
             }
         }
-        throw first != null ? first : new SQLException("no role to connect to the shadow with");
+        for (String role : roles.get()) {
+            try {
+                Connection session = open(database, role);
+                lastRole = role;
+                return session;
+            } catch (SQLException e) {
+                refused = passOnUnlessRoleProblem(e);
+            }
+        }
+        throw refused != null
+                ? refused
+                : new SQLException("there is no superuser to read the shadow with");
+    }
+
+    private SQLException passOnUnlessRoleProblem(SQLException e) throws SQLException {
+        learnLocale(e);
+        if (!ROLE_PROBLEM.equals(e.getSQLState())) {
+            throw e;
+        }
+        return e;
     }
 
     private Connection open(String database, String role) throws SQLException {
@@ -95,11 +116,6 @@ public final class ShadowSessions {
                         : OVERRIDES);
         properties.setProperty("PGDBNAME", database);
         return DriverManager.getConnection("jdbc:postgresql:///", properties);
-    }
-
-    /** invalid_authorization_specification: no such role, or it may not log in any more. */
-    private static boolean isRoleProblem(SQLException e) {
-        return "28000".equals(e.getSQLState());
     }
 
     private void learnLocale(SQLException e) {

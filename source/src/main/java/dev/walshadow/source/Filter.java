@@ -55,8 +55,15 @@ public final class Filter {
         classRow = new ClassRow(majorVersion);
     }
 
-    /** Adds what was rewritten before the stream began. */
-    public void seed(Collection<CatalogSeed> seeds) {
+    /**
+     * Adds what was rewritten before the stream began.
+     *
+     * @param complete no transaction that began before the stream can bring more
+     */
+    public void seed(Collection<CatalogSeed> seeds, boolean complete) {
+        if (complete) {
+            state.settle();
+        }
         for (CatalogSeed seed : seeds) {
             if (!isLargeObject(seed.catalogOid())) {
                 RelationLocator locator = seed.locator();

@@ -40,6 +40,10 @@ final class FilterState {
     /** All transactions that began before the stream have ended. */
     private boolean settled;
 
+    void settle() {
+        settled = true;
+    }
+
     void subtransaction(int xid, int top) {
         tops.put(xid, top);
     }

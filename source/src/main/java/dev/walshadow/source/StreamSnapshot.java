@@ -99,10 +99,22 @@ public final class StreamSnapshot {
      * Where a new shadow begins: at the segment that holds the redo point {@code redo} of its base
      * backup. What lies before the redo point in that segment is blanked, its page headers
      * excepted: no replay reads it, and it holds user data.
+     *
+     * @param seeds what was rewritten, asked when transactions may still be rewriting catalogs: one
+     *     of them that commits later halts the stream
      */
     public static StreamSnapshot initial(WalPages pages, long redo, Collection<CatalogSeed> seeds) {
+        return initial(pages, redo, seeds, false);
+    }
+
+    /**
+     * @param rewritersAwaited the seeds were asked after the redo point was known and all
+     *     transactions that locked a catalog exclusively by then had ended: they are complete
+     */
+    public static StreamSnapshot initial(
+            WalPages pages, long redo, Collection<CatalogSeed> seeds, boolean rewritersAwaited) {
         Filter filter = new Filter(pages.majorVersion());
-        filter.seed(seeds);
+        filter.seed(seeds, rewritersAwaited);
         ByteBuilder state = new ByteBuilder(256);
         filter.encodeState(state);
         long start = pages.segmentStart(redo);

@@ -114,6 +114,55 @@ class CatalogMirrorTest {
         }
     }
 
+    /**
+     * Locks and new storage from before the backup, more storage and the commit behind its start.
+     */
+    @ParameterizedTest
+    @MethodSource("majors")
+    void waitsForCatalogRewritesThatAreInFlightWhenTheBackupBegins(int major) throws Exception {
+        Path root = UnprivilegedUser.temporaryDirectory("walshadow-mirror");
+        try (EmbeddedPostgres source = startSource(root, major);
+                ShadowRig opened = new ShadowRig(source, root.resolve("mirror"));
+                Connection rewriter = opened.connect("postgres");
+                Statement rewriting = rewriter.createStatement()) {
+            rewriting.execute("BEGIN");
+            rewriting.execute("REINDEX TABLE pg_depend");
+            rewriting.execute("LOCK TABLE pg_description IN ACCESS EXCLUSIVE MODE");
+            CompletableFuture<Void> bootstrap =
+                    CompletableFuture.runAsync(() -> {
+                        try {
+                            opened.bootstrap();
+                        } catch (InterruptedException e) {
+                            throw new IllegalStateException(e);
+                        }
+                    });
+            awaitBackupStarted(opened);
+            rewriting.execute("CLUSTER pg_description USING pg_description_o_c_o_index");
+            rewriting.execute("REINDEX TABLE pg_type");
+            rewriting.execute("COMMENT ON SCHEMA public IS 'in flight'");
+            assertThat(bootstrap).isNotDone();
+            rewriting.execute("COMMIT");
+            bootstrap.get();
+            execute(opened, "CREATE TABLE afterwards (id int)", "COMMENT ON SCHEMA public IS 'x'");
+            assertMirrored(opened);
+        }
+    }
+
+    private static void awaitBackupStarted(ShadowRig rig) throws SQLException {
+        try (Connection session = rig.connect("postgres");
+                Statement statement = session.createStatement()) {
+            boolean started = false;
+            while (!started) {
+                try (ResultSet row =
+                        statement.executeQuery(
+                                "SELECT phase FROM pg_stat_progress_basebackup WHERE phase NOT IN"
+                                    + " ('initializing', 'waiting for checkpoint to finish')")) {
+                    started = row.next();
+                }
+            }
+        }
+    }
+
     private static EmbeddedPostgres startSource(Path root, int major) {
         return EmbeddedPostgres.at(root.resolve("source"))
                 .version(major)

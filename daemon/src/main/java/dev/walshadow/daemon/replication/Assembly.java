@@ -12,6 +12,7 @@ import dev.walshadow.pipeline.PipelineOptions;
 import dev.walshadow.pipeline.Quarantine;
 import dev.walshadow.pipeline.SourceLookup;
 import dev.walshadow.postgres.wal.WalPages;
+import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.ShadowBinaries;
 import dev.walshadow.shadow.ShadowCluster;
 import dev.walshadow.shadow.ShadowSessions;
@@ -25,6 +26,8 @@ import dev.walshadow.source.replication.StandbyStatus;
 import dev.walshadow.transaction.RecordFilter;
 import dev.walshadow.transaction.TransactionBuffer;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -98,7 +101,7 @@ final class Assembly implements AutoCloseable {
         capture =
                 new CatalogCapture(
                         log,
-                        new ShadowSessions(shadow, sender, prepared::superusers),
+                        new ShadowSessions(shadow, sender, () -> superusers(database)),
                         prepared.database().oid(),
                         prepared.database().name(),
                         tables);
@@ -172,6 +175,15 @@ final class Assembly implements AutoCloseable {
                 filter,
                 Pipeline.toastRelations(log),
                 TransactionBuffer.Options.DEFAULT_PATIENCE);
+    }
+
+    /** As the source says now; as it said at the start while it is away. */
+    private List<String> superusers(SourceDatabase database) {
+        try (Connection session = database.open()) {
+            return new CatalogReader().superusers(session);
+        } catch (SQLException e) {
+            return prepared.superusers();
+        }
     }
 
     private WalSender.Options senderOptions(StreamSnapshot from) {

@@ -25,6 +25,7 @@ import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.RewrittenCatalog;
+import dev.walshadow.shadow.RewrittenCatalogScan;
 import dev.walshadow.source.CatalogSeed;
 import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.StreamSnapshot;
@@ -34,8 +35,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -70,6 +71,7 @@ final class InitialLoad implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InitialLoad.class);
     private static final int WALKERS = 2;
     private static final long REPORT_NANOS = 10_000_000_000L;
+    private static final Duration CATALOG_LOCK_PATIENCE = Duration.ofMinutes(10);
 
     private final Configuration configuration;
     private final StateDirectory state;
@@ -79,10 +81,7 @@ final class InitialLoad implements AutoCloseable {
     private final Runnable whenDone;
     private final ReplicationConnection connection;
     private final Seed seed;
-
-    /** Grows when the backup has started, before its first file. */
-    private final Set<RelationLocator> rewrittenLocators;
-
+    private final Set<RelationLocator> keptFiles = new HashSet<>();
     private final CompletableFuture<Assembly> parts = new CompletableFuture<>();
     private final Thread backup;
 
@@ -98,19 +97,8 @@ final class InitialLoad implements AutoCloseable {
     private boolean damageTold;
     private boolean completed;
 
-    /** Shapes and rewritten catalogs before B. */
-    private record Seed(List<RelationDescriptor> relations, Set<RewrittenCatalog> rewritten) {
-        Set<RelationLocator> rewrittenLocators() {
-            return rewritten.stream()
-                    .map(RewrittenCatalog::locator)
-                    .collect(Collectors.toCollection(HashSet::new));
-        }
-
-        /** What was rewritten before the backup's checkpoint, but after the first look. */
-        void add(List<RewrittenCatalog> later) {
-            rewritten.addAll(later);
-        }
-    }
+    /** Shapes before B. */
+    private record Seed(List<RelationDescriptor> relations) {}
 
     InitialLoad(
             Configuration configuration,
@@ -134,7 +122,6 @@ final class InitialLoad implements AutoCloseable {
             connection.close();
             throw e;
         }
-        this.rewrittenLocators = seed.rewrittenLocators();
         this.backup = Thread.ofPlatform().name("base-backup").unstarted(this::takeBackup);
     }
 
@@ -175,7 +162,7 @@ final class InitialLoad implements AutoCloseable {
             session.setReadOnly(true);
             List<RelationDescriptor> relations = reader.readAll(session);
             session.commit();
-            return new Seed(relations, new LinkedHashSet<>(source.rewrittenCatalogs()));
+            return new Seed(relations);
         } catch (SQLException e) {
             throw new RetryException(
                     BootstrapCodes.SOURCE_QUERY,
@@ -217,7 +204,7 @@ final class InitialLoad implements AutoCloseable {
                 new BaseBackupRun.Options(
                         state.shadow(),
                         prepared.identity().systemIdentifier(),
-                        rewrittenLocators,
+                        keptFiles,
                         "walshadow",
                         0);
         try {
@@ -289,7 +276,6 @@ final class InitialLoad implements AutoCloseable {
 
     private void begin(long startLsn, int timeline) throws InterruptedException {
         LOG.info("base backup begins at {}", Lsn.format(startLsn));
-        readRewrittenAgain();
         long identifier = prepared.identity().systemIdentifier();
         WalPages pages =
                 new WalPages(prepared.major(), identifier, timeline, prepared.segmentSize());
@@ -297,15 +283,18 @@ final class InitialLoad implements AutoCloseable {
                 .attach(
                         seed.relations().stream().filter(prepared.selection()::matches).toList(),
                         startLsn);
+        Set<RewrittenCatalog> rewritten = rewrittenCatalogs();
+        rewritten.forEach(each -> keptFiles.add(each.locator()));
         DescriptorLog log = DescriptorLog.open(state.descriptorLog(), identifier);
         log.append(1, seed.relations(), List.of(), prepared.database().oid());
         StreamSnapshot from =
                 StreamSnapshot.initial(
                         pages,
                         startLsn,
-                        seed.rewritten().stream()
+                        rewritten.stream()
                                 .map(each -> new CatalogSeed(each.locator(), each.relationOid()))
-                                .toList());
+                                .toList(),
+                        true);
         new SegmentArchive(state.archive(), pages).begin(from);
         Manifest manifest =
                 new Manifest(
@@ -336,16 +325,17 @@ final class InitialLoad implements AutoCloseable {
         walking.start(open.awaitSnapshot());
     }
 
-    private void readRewrittenAgain() {
+    /** Between the backup's start and its first file, as {@link RewrittenCatalogScan} says. */
+    private Set<RewrittenCatalog> rewrittenCatalogs() throws InterruptedException {
         try {
-            seed.add(source.rewrittenCatalogs());
+            return RewrittenCatalogScan.run(
+                    source::open, source.settings().database(), CATALOG_LOCK_PATIENCE);
         } catch (SQLException e) {
             throw new RetryException(
                     BootstrapCodes.SOURCE_QUERY,
-                    "the source's catalogs cannot be read: " + e.getMessage(),
+                    "the source's rewritten catalogs cannot be read: " + e.getMessage(),
                     e);
         }
-        rewrittenLocators.addAll(seed.rewrittenLocators());
     }
 
     private BaselineLoader newLoader(Assembly assembly) {

@@ -5,9 +5,6 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.postgres.Lsn;
-import dev.walshadow.shadow.CatalogReader;
-import dev.walshadow.shadow.DatabaseInfo;
-import dev.walshadow.shadow.RewrittenCatalog;
 import dev.walshadow.source.replication.ConnectionSettings;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -16,9 +13,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Set;
 
 /** SQL sessions on the source. Reads only. */
 public final class SourceDatabase {
@@ -53,25 +47,9 @@ public final class SourceDatabase {
         return DriverManager.getConnection(settings.jdbcUrl(), settings.jdbcProperties());
     }
 
-    /**
-     * Catalogs of every database with storage numbers of their own: the shadow carries all of them.
-     */
-    List<RewrittenCatalog> rewrittenCatalogs() throws SQLException {
-        CatalogReader reader = new CatalogReader();
-        Set<RewrittenCatalog> all = new LinkedHashSet<>();
-        try (Connection session = open()) {
-            all.addAll(reader.rewrittenCatalogs(session));
-            for (DatabaseInfo database : reader.databases(session)) {
-                if (database.allowsConnections() && !database.name().equals(settings.database())) {
-                    SourceDatabase other =
-                            new SourceDatabase(settings.withDatabase(database.name()));
-                    try (Connection there = other.open()) {
-                        all.addAll(reader.rewrittenCatalogs(there));
-                    }
-                }
-            }
-        }
-        return List.copyOf(all);
+    /** A session on another database of the same server. */
+    Connection open(String database) throws SQLException {
+        return new SourceDatabase(settings.withDatabase(database)).open();
     }
 
     /** Opens for preflight: a failure is one message with its remedy. */

@@ -128,7 +128,7 @@ public final class ShadowRig implements AutoCloseable {
             } catch (SQLException e) {
                 throw new IllegalStateException(e);
             }
-            StreamSnapshot first = StreamSnapshot.initial(pages, startLsn, seeds);
+            StreamSnapshot first = StreamSnapshot.initial(pages, startLsn, seeds, true);
             archive.begin(first);
             startStream(first);
         }
