@@ -305,6 +305,16 @@ class CatalogReaderTest {
             int ofAll = statements.getAndSet(0);
             assertThat(reader.read(counted, new int[] {all.getLast().oid()})).isNotEmpty();
             assertThat(statements.get()).isEqualTo(ofAll).isLessThan(10);
+            for (int start = 1; start <= tables; start += 200) {
+                execute(
+                        session,
+                        "DO $$ BEGIN FOR i IN "
+                                + start
+                                + " .. "
+                                + (start + 199)
+                                + " LOOP EXECUTE format('DROP TABLE IF EXISTS many_%s', i); END"
+                                + " LOOP; END $$");
+            }
         }
     }
 
