@@ -12,5 +12,11 @@ public final class BootstrapCodes {
     public static final Code UNEVEN_FILE = new Code(1816);
     public static final Code LOST_OUTCOME = new Code(1817);
 
+    /** A column cannot be read from the source as the target needs it. */
+    public static final Code LOAD_COLUMN = new Code(1818);
+
+    /** The source refuses to give a table's rows. */
+    public static final Code LOAD_REFUSED = new Code(1819);
+
     private BootstrapCodes() {}
 }

@@ -7,9 +7,9 @@ import dev.walshadow.transaction.ToastValues;
 import java.util.function.Supplier;
 
 /** Some rows of the initial load, as the pipeline takes them. */
-final class BaselineChunk implements CommittedChanges {
+public final class BaselineChunk implements CommittedChanges {
     /** Versions of these rows, and what gives their memory back. */
-    record Origin(int xid, int databaseOid, long lsn, long position, long commitMicros) {}
+    public record Origin(int xid, int databaseOid, long lsn, long position, long commitMicros) {}
 
     private final Origin origin;
     private final byte[] bytes;
@@ -18,7 +18,11 @@ final class BaselineChunk implements CommittedChanges {
     private final Supplier<ToastValues> toast;
     private final Runnable release;
 
-    BaselineChunk(
+    /**
+     * @param bytes stored records, from index 0; the chunk's until it is closed
+     * @param release called when nothing is read any more
+     */
+    public BaselineChunk(
             Origin origin,
             byte[] bytes,
             int length,

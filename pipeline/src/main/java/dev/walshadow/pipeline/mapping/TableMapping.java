@@ -46,6 +46,11 @@ public record TableMapping(
         return new MappingDeriver(shape, rules).derive();
     }
 
+    /** The same target, its columns read in another way. */
+    public TableMapping withColumns(List<ColumnMapping> others) {
+        return new TableMapping(relationOid, source, database, table, others, key, meta, settings);
+    }
+
     /** How messages name the target. */
     public String target() {
         return database + "." + table;

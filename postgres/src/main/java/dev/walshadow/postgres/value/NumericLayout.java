@@ -1,5 +1,6 @@
 package dev.walshadow.postgres.value;
 
+import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.QuarantineException;
 
@@ -15,7 +16,16 @@ import dev.walshadow.base.QuarantineException;
  * i16 digits of base 10000: value = sum of digit[i] * 10000^(weight - i)
  * </pre>
  *
- * Source: {@code NumericData} in {@code src/backend/utils/adt/numeric.c}, PostgreSQL 15-18.
+ * Its send form, big-endian:
+ *
+ * <pre>
+ * u16 number of digits, i16 weight,
+ * u16 0 positive, 0x4000 negative, 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity,
+ * u16 dscale, i16 digits of base 10000
+ * </pre>
+ *
+ * Source: {@code NumericData}, {@code numeric_send} and {@code make_result_opt_error} in {@code
+ * src/backend/utils/adt/numeric.c}, PostgreSQL 15-18.
  */
 final class NumericLayout {
     static final int BASE = 10_000;
@@ -29,7 +39,46 @@ final class NumericLayout {
     private static final int SPECIAL_POSITIVE_INFINITY = 0xD000;
     private static final int SPECIAL_NEGATIVE_INFINITY = 0xF000;
 
+    /** What a short header holds: NUMERIC_CAN_BE_SHORT. */
+    private static final int SHORT_SCALE_MAX = 0x3F;
+
+    private static final int SHORT_WEIGHT_MAX = 0x3F;
+    private static final int SHORT_WEIGHT_MIN = -0x40;
+    private static final int LONG_SCALE_MASK = 0x3FFF;
+    private static final int SENT_HEADER = 8;
+
     private NumericLayout() {}
+
+    /** Appends the payload that PostgreSQL makes of a send form. */
+    static void appendSent(byte[] bytes, int offset, int length, ByteBuilder out) {
+        Malformed.requireInside("numeric", bytes, offset, length);
+        int count = length < SENT_HEADER ? -1 : SendForms.short2(bytes, offset) & 0xFFFF;
+        if (length != SENT_HEADER + 2 * count) {
+            throw malformed("its digits", count + " in " + length + " bytes", offset);
+        }
+        int sign = SendForms.short2(bytes, offset + 4) & 0xFFFF;
+        if (sign != 0 && sign != LONG_NEGATIVE) {
+            if ((sign & FLAG_BITS) != SPECIAL || count != 0) {
+                throw malformed("a sign", "0x" + Integer.toHexString(sign), offset);
+            }
+            out.putShort(sign);
+            return;
+        }
+        int weight = SendForms.short2(bytes, offset + 2);
+        int scale = SendForms.short2(bytes, offset + 6) & 0xFFFF;
+        if (scale > LONG_SCALE_MASK) {
+            throw malformed("a scale up to 16383", "" + scale, offset);
+        }
+        if (scale <= SHORT_SCALE_MAX && weight <= SHORT_WEIGHT_MAX && weight >= SHORT_WEIGHT_MIN) {
+            out.putShort(SHORT | sign >>> 1 | scale << 7 | (weight & 0x7F));
+        } else {
+            out.putShort(sign | scale);
+            out.putShort(weight);
+        }
+        for (int i = 0; i < count; i++) {
+            out.putShort(SendForms.short2(bytes, offset + SENT_HEADER + 2 * i));
+        }
+    }
 
     /** Reads the header word of a payload whose bounds it checks. */
     static int header(byte[] bytes, int offset, int length) {

@@ -303,6 +303,8 @@ public final class ConnectionSettings {
         properties.setProperty("connectTimeout", Integer.toString(connectTimeoutMillis() / 1000));
         properties.setProperty("loginTimeout", Integer.toString(connectTimeoutMillis() / 1000));
         properties.setProperty("tcpKeepAlive", "true");
+        // loads of single tables read text in the database's own encoding
+        properties.setProperty("allowEncodingChanges", "true");
         properties.setProperty("targetServerType", wantsPrimary() ? "primary" : "any");
         String options = serverOptions();
         if (options != null) {

@@ -1,0 +1,318 @@
+package dev.walshadow.bootstrap.reload;
+
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.bootstrap.BootstrapCodes;
+import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.Conversion;
+import dev.walshadow.pipeline.mapping.ResolvedType;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.postgres.value.SendForm;
+import dev.walshadow.postgres.value.SendForms;
+import dev.walshadow.postgres.value.TypeOid;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a table's rows arrive from COPY: which columns are asked for in which form, and the
+ * descriptor and mapping with which the encoder reads them. Where a column's stored form cannot be
+ * had and its target takes PostgreSQL's text, it is asked for as text and the virtual descriptor
+ * says that it is one. Target names and types are the given mapping's. Immutable.
+ */
+public final class LoadShape {
+    private static final int TEXT_ARRAY_OID = 1009;
+    private static final int ENUM_LENGTH = 4;
+    private static final TypeDescriptor TEXT =
+            new TypeDescriptor(
+                    TypeOid.TEXT, "pg_catalog", "text", 'b', 'S', 0, 0, -1, -1, false, 'i');
+    private static final TypeDescriptor TEXT_ARRAY =
+            new TypeDescriptor(
+                    TEXT_ARRAY_OID,
+                    "pg_catalog",
+                    "_text",
+                    'b',
+                    'A',
+                    TypeOid.TEXT,
+                    0,
+                    -1,
+                    -1,
+                    false,
+                    'i');
+
+    /** What the SELECT list says of a column. */
+    enum Asked {
+        /** The column itself. */
+        VALUE,
+        /** What the output function prints. */
+        OUTPUT,
+        /** Cast to text, which changes nothing of what is stored. */
+        CAST,
+        /** Cast to text[], which changes nothing of what elements store. */
+        ARRAY_CAST,
+        /** Cast to text[] by the elements' output function. */
+        ARRAY_OUTPUT
+    }
+
+    /**
+     * One column of the SELECT list.
+     *
+     * @param number attnum
+     * @param typeOid the scalar's or the element's, domains resolved
+     * @param form of the scalar or of the element; null for an enum, whose labels say it
+     */
+    record Column(
+            int number,
+            Asked asked,
+            int typeOid,
+            @Nullable SendForm form,
+            boolean array,
+            int elementLength,
+            char elementAlignment) {}
+
+    private final RelationDescriptor virtual;
+    private final TableMapping mapping;
+    private final List<Column> columns;
+
+    private LoadShape(RelationDescriptor virtual, TableMapping mapping, List<Column> columns) {
+        this.virtual = virtual;
+        this.mapping = mapping;
+        this.columns = List.copyOf(columns);
+    }
+
+    /**
+     * @throws QuarantineException if a column's target can be filled neither from its stored form
+     *     nor from its text
+     */
+    public static LoadShape of(RelationDescriptor shape, TableMapping mapping) {
+        return new Compiler(shape).compile(mapping);
+    }
+
+    /** The shape of the loaded rows' tuples; unmapped columns are NULL in them. */
+    public RelationDescriptor virtual() {
+        return virtual;
+    }
+
+    /** The given mapping, some of its columns read from text. */
+    public TableMapping mapping() {
+        return mapping;
+    }
+
+    /** In the order of the SELECT list, which is attnum order. */
+    List<Column> columns() {
+        return columns;
+    }
+
+    private static final class Compiler {
+        private final RelationDescriptor shape;
+        private final List<AttributeDescriptor> attributes = new ArrayList<>();
+        private final List<Column> columns = new ArrayList<>();
+
+        Compiler(RelationDescriptor shape) {
+            this.shape = shape;
+        }
+
+        LoadShape compile(TableMapping mapping) {
+            ColumnMapping[] byNumber = new ColumnMapping[shape.attributes().size() + 1];
+            for (ColumnMapping column : mapping.columns()) {
+                if (column.attributeNumber() >= byNumber.length) {
+                    throw refused(column, "it is not in the table's shape");
+                }
+                byNumber[column.attributeNumber()] = column;
+            }
+            ColumnMapping[] read = byNumber.clone();
+            for (AttributeDescriptor attribute : shape.attributes()) {
+                ColumnMapping column = byNumber[attribute.number()];
+                attributes.add(stored(attribute));
+                if (column != null) {
+                    read[attribute.number()] = compile(attribute, column);
+                }
+            }
+            List<ColumnMapping> inOrder = new ArrayList<>();
+            for (ColumnMapping column : mapping.columns()) {
+                inOrder.add(read[column.attributeNumber()]);
+            }
+            return new LoadShape(virtual(), mapping.withColumns(inOrder), columns);
+        }
+
+        /** Every loaded tuple stores all attributes: there are no missing values. */
+        private static AttributeDescriptor stored(AttributeDescriptor attribute) {
+            return new AttributeDescriptor(
+                    attribute.number(),
+                    attribute.name(),
+                    attribute.typeOid(),
+                    attribute.typeModifier(),
+                    attribute.length(),
+                    attribute.byValue(),
+                    attribute.alignment(),
+                    attribute.storage(),
+                    attribute.notNull(),
+                    attribute.dropped(),
+                    attribute.generated(),
+                    null);
+        }
+
+        private ColumnMapping compile(AttributeDescriptor attribute, ColumnMapping column) {
+            ResolvedType resolved = ResolvedType.of(shape, attribute);
+            if (resolved == null || attribute.dropped()) {
+                throw refused(column, "its type is not in the captured catalog");
+            }
+            TypeDescriptor type = resolved.descriptor();
+            boolean array = resolved.dimensions() > 0;
+            boolean text = isText(column);
+            SendForm sent = resolved.dimensions() > 1 ? null : sent(type);
+            boolean whole = array && column.type().bare() == ClickHouseType.Scalar.STRING;
+            if (whole && (sent == null || column.conversion() != Conversion.ARRAY_TEXT)) {
+                return asked(attribute, column, Asked.OUTPUT, SendForms.text(), type, false);
+            }
+            if (resolved.dimensions() > 1) {
+                throw refused(column, "its array's elements are arrays; map it to String");
+            }
+            if (sent != null) {
+                add(attribute, Asked.VALUE, type, sent, array);
+                return column;
+            }
+            if (type.oid() == TypeOid.XML) {
+                add(
+                        attribute,
+                        array ? Asked.ARRAY_CAST : Asked.CAST,
+                        type,
+                        SendForms.text(),
+                        array);
+                return column;
+            }
+            if (type.oid() == TypeOid.JSONB && text) {
+                SendForm form = SendForms.jsonbAsText();
+                return asked(attribute, column, Asked.VALUE, form, type, array);
+            }
+            if (text) {
+                Asked how = array ? Asked.ARRAY_OUTPUT : Asked.OUTPUT;
+                return asked(attribute, column, how, SendForms.text(), type, array);
+            }
+            if (type.kind() == 'e') {
+                add(attribute, Asked.VALUE, type, null, array);
+                return column;
+            }
+            throw refused(
+                    column,
+                    "its type "
+                            + type.schema()
+                            + "."
+                            + type.name()
+                            + " cannot be read by COPY as "
+                            + column.type().print()
+                            + "; map the column to String");
+        }
+
+        /** Whether the target is String, or an array of String, and holds PostgreSQL's text. */
+        private static boolean isText(ColumnMapping column) {
+            ClickHouseType type = column.type().bare();
+            while (type instanceof ClickHouseType.Array array) {
+                type = array.element().bare();
+            }
+            return type == ClickHouseType.Scalar.STRING && column.conversion() != Conversion.BYTES;
+        }
+
+        private static @Nullable SendForm sent(TypeDescriptor type) {
+            SendForm form = SendForms.builtin(type.oid());
+            return form == null && type.kind() == 'b' ? SendForms.byName(type.name()) : form;
+        }
+
+        /** The column arrives as text or text[]. */
+        private ColumnMapping asked(
+                AttributeDescriptor attribute,
+                ColumnMapping column,
+                Asked asked,
+                SendForm form,
+                TypeDescriptor type,
+                boolean array) {
+            columns.add(
+                    new Column(
+                            attribute.number(),
+                            asked,
+                            type.oid(),
+                            form,
+                            array,
+                            TEXT.length(),
+                            TEXT.alignment()));
+            attributes.set(
+                    attribute.number() - 1,
+                    new AttributeDescriptor(
+                            attribute.number(),
+                            attribute.name(),
+                            array ? TEXT_ARRAY_OID : TypeOid.TEXT,
+                            -1,
+                            -1,
+                            false,
+                            TEXT.alignment(),
+                            'x',
+                            attribute.notNull(),
+                            false,
+                            attribute.generated(),
+                            null));
+            return new ColumnMapping(
+                    column.attributeNumber(),
+                    column.sourceName(),
+                    column.name(),
+                    column.type(),
+                    Conversion.CHARACTERS,
+                    array ? 1 : 0,
+                    TypeOid.TEXT,
+                    -1);
+        }
+
+        private void add(
+                AttributeDescriptor attribute,
+                Asked asked,
+                TypeDescriptor type,
+                @Nullable SendForm form,
+                boolean array) {
+            int length = type.kind() == 'e' ? ENUM_LENGTH : type.length();
+            columns.add(
+                    new Column(
+                            attribute.number(),
+                            asked,
+                            type.oid(),
+                            form,
+                            array,
+                            length,
+                            type.alignment()));
+        }
+
+        private RelationDescriptor virtual() {
+            List<TypeDescriptor> types = new ArrayList<>(shape.types());
+            types.removeIf(type -> type.oid() == TypeOid.TEXT || type.oid() == TEXT_ARRAY_OID);
+            types.add(TEXT);
+            types.add(TEXT_ARRAY);
+            return new RelationDescriptor(
+                    shape.oid(),
+                    shape.databaseOid(),
+                    shape.name(),
+                    shape.kind(),
+                    shape.persistence(),
+                    shape.locator(),
+                    shape.toastRelationOid(),
+                    shape.ownerRelationOid(),
+                    shape.replicaIdentity(),
+                    shape.accessMethod(),
+                    shape.partition(),
+                    attributes,
+                    shape.primaryKey(),
+                    shape.identityKey(),
+                    types);
+        }
+
+        private QuarantineException refused(ColumnMapping column, String why) {
+            return new QuarantineException(
+                    BootstrapCodes.LOAD_COLUMN,
+                    shape.label()
+                            + ": column "
+                            + column.sourceName()
+                            + " cannot be loaded: "
+                            + why);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+package dev.walshadow.bootstrap.reload;
+
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.bootstrap.BootstrapCodes;
+import dev.walshadow.bootstrap.load.BaselineChunk;
+import dev.walshadow.bootstrap.reload.LoadSession.EnumLabel;
+import dev.walshadow.bootstrap.reload.LoadSession.Snapshot;
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.postgres.value.SendForm;
+import dev.walshadow.postgres.value.SendForms;
+import dev.walshadow.transaction.CommittedChanges;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Loads one table from the source: takes a snapshot that sees every commit up to a position, and
+ * hands the table's rows on as baseline records of that position. The rows are those of the
+ * snapshot, so they may have changes of later commits, which the stream brings too. Without state;
+ * each {@link #run} has its own session. Reasoning: {@code docs/reload.md}.
+ */
+public final class TableLoad {
+    /** How a load ended. */
+    public sealed interface Outcome {
+        /**
+         * @param insertPosition the source's WAL insert position taken after the snapshot: every
+         *     commit that the snapshot sees ends at or below it
+         */
+        record Loaded(long rows, long insertPosition) implements Outcome {}
+
+        /**
+         * The table has another shape on the source by now: wait for its change in the stream. Rows
+         * may have been handed on, which are to be discarded.
+         */
+        record ShapeDiffers(String difference) implements Outcome {}
+
+        /** No such table any more. */
+        record Gone() implements Outcome {}
+    }
+
+    /** Takes the rows. */
+    public interface Rows {
+        /** Blocks under back-pressure. Gets chunks of about {@link Options#chunkBytes}. */
+        long submit(CommittedChanges rows) throws InterruptedException;
+    }
+
+    /** Whether a snapshot sees everything up to the load's position. */
+    public interface SnapshotCheck {
+        /**
+         * @param xmin oldest xid in progress, without epoch, unsigned in 32 bits, as all of them
+         * @param xmax behind the newest xid that had ended: this one and later ones are not seen,
+         *     whether they run or not
+         * @param inProgress top-level xids between them that were running, which are not seen
+         * @return false: take another snapshot
+         */
+        boolean covers(long xmin, long xmax, long[] inProgress);
+    }
+
+    /** Told how far a load is; called by the loading thread. */
+    public interface Progress {
+        /**
+         * Rows are about to come.
+         *
+         * @param estimatedRows by the source's statistics, -1 if unknown
+         */
+        void began(long estimatedRows);
+
+        /** Handed on so far: rows, and the bytes in which the source sent them. */
+        void advanced(long rows, long bytes);
+
+        /** A new attempt will be made shortly. */
+        void waits(String reason);
+
+        /** Tells nobody. */
+        Progress NONE =
+                new Progress() {
+                    @Override
+                    public void began(long estimatedRows) {}
+
+                    @Override
+                    public void advanced(long rows, long bytes) {}
+
+                    @Override
+                    public void waits(String reason) {}
+                };
+    }
+
+    /**
+     * Opens sessions on the followed database. Where its encoding is not UTF8 they must have
+     * pgjdbc's {@code allowEncodingChanges}, as {@code ConnectionSettings} gives it.
+     */
+    public interface Sessions {
+        Connection open() throws SQLException;
+    }
+
+    /**
+     * @param lockTimeoutMillis how long one attempt waits for the table's lock
+     * @param firstPauseMillis before the second attempt; doubles up to {@code lastPauseMillis}
+     * @param chunkBytes of rows that are handed on at once; a larger row is a chunk of its own
+     */
+    public record Options(
+            int lockTimeoutMillis, int firstPauseMillis, int lastPauseMillis, int chunkBytes) {
+        public static Options defaults() {
+            return new Options(5_000, 50, 2_000, 1 << 20);
+        }
+    }
+
+    /** Where rows and news of a run go. */
+    record Consumers(SnapshotCheck check, Rows rows, Progress progress) {}
+
+    private static final String INSUFFICIENT_PRIVILEGE = "42501";
+    private static final String PROGRAM_LIMIT_EXCEEDED = "54000";
+    private static final String DATA_CORRUPTED = "XX001";
+    private static final String INDEX_CORRUPTED = "XX002";
+
+    /** What a new attempt would not change. */
+    private static final Set<String> LASTING =
+            Set.of(INSUFFICIENT_PRIVILEGE, PROGRAM_LIMIT_EXCEEDED, DATA_CORRUPTED, INDEX_CORRUPTED);
+
+    private final Sessions sessions;
+    private final Options options;
+
+    public TableLoad(Sessions sessions, Options options) {
+        this.sessions = sessions;
+        this.options = options;
+    }
+
+    /**
+     * Loads the table. Interrupting the caller ends the load and closes its session.
+     *
+     * @param shape for which {@code mapping} was made
+     * @param position becomes the rows' commit position
+     * @throws SQLException the source cannot be asked or was lost: begin anew
+     * @throws QuarantineException the table cannot be loaded as it is mapped, or the source refuses
+     */
+    public Outcome run(
+            RelationDescriptor shape,
+            TableMapping mapping,
+            long position,
+            SnapshotCheck check,
+            Rows rows,
+            Progress progress)
+            throws InterruptedException, SQLException {
+        Run run =
+                new Run(
+                        shape,
+                        LoadShape.of(shape, mapping),
+                        position,
+                        new Consumers(check, rows, progress));
+        // an interrupt ends blocking I/O of virtual threads only
+        FutureTask<Outcome> task = new FutureTask<>(run::run);
+        Thread thread = Thread.ofVirtual().name("load " + shape.label()).start(task);
+        try {
+            return task.get();
+        } catch (ExecutionException e) {
+            throw unwrapped(e);
+        } finally {
+            thread.interrupt();
+            joinUninterruptibly(thread);
+        }
+    }
+
+    private static void joinUninterruptibly(Thread thread) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                thread.join();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static IllegalStateException unwrapped(ExecutionException failure)
+            throws InterruptedException, SQLException {
+        switch (failure.getCause()) {
+            case SQLException e -> throw e;
+            case InterruptedException e -> throw e;
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null -> throw new IllegalStateException(failure);
+            default -> throw new IllegalStateException(failure);
+        }
+    }
+
+    /** One run; on its own thread. */
+    private final class Run {
+        private final RelationDescriptor shape;
+        private final LoadShape load;
+        private final long position;
+        private final Consumers consumers;
+
+        Run(RelationDescriptor shape, LoadShape load, long position, Consumers consumers) {
+            this.shape = shape;
+            this.load = load;
+            this.position = position;
+            this.consumers = consumers;
+        }
+
+        Outcome run() throws SQLException, InterruptedException {
+            try (LoadSession session = LoadSession.open(sessions)) {
+                long pause = options.firstPauseMillis();
+                while (true) {
+                    Outcome outcome = attempt(session);
+                    if (outcome != null) {
+                        return outcome;
+                    }
+                    session.rollback();
+                    Thread.sleep(pause);
+                    pause = Math.min(pause * 2, options.lastPauseMillis());
+                }
+            } catch (SQLException e) {
+                if (LASTING.contains(e.getSQLState())) {
+                    throw new QuarantineException(
+                            BootstrapCodes.LOAD_REFUSED,
+                            shape.label() + " cannot be loaded: the source says: " + e.getMessage(),
+                            e);
+                }
+                throw e;
+            }
+        }
+
+        /** Null: once more. */
+        private @Nullable Outcome attempt(LoadSession session)
+                throws SQLException, InterruptedException {
+            RelationName name = session.name(shape.oid());
+            if (name == null) {
+                return new Outcome.Gone();
+            }
+            if (!session.lock(name, options.lockTimeoutMillis())) {
+                return again("the table is locked or was renamed");
+            }
+            Snapshot snapshot = session.snapshot(name, shape.oid());
+            if (!snapshot.sameTable()) {
+                return again("the table was renamed");
+            }
+            if (snapshot.waitsForStandby()) {
+                return again("a committed transaction waits for a synchronous standby");
+            }
+            if (!consumers
+                    .check()
+                    .covers(snapshot.xmin(), snapshot.xmax(), snapshot.inProgress())) {
+                return again("a commit up to the load's position is not visible yet");
+            }
+            RelationDescriptor now = session.shape(shape.oid());
+            if (now == null) {
+                return new Outcome.Gone();
+            }
+            String difference = LoadComparison.differs(shape, now);
+            return difference == null
+                    ? copy(session, snapshot, now)
+                    : new Outcome.ShapeDiffers(difference);
+        }
+
+        private @Nullable Outcome again(String reason) {
+            consumers.progress().waits(reason);
+            return null;
+        }
+
+        private Outcome copy(LoadSession session, Snapshot snapshot, RelationDescriptor now)
+                throws SQLException, InterruptedException {
+            checkCasts(session);
+            String encoding = session.useStoredEncoding();
+            Set<Integer> enums = enums();
+            List<EnumLabel> labels = session.labels(enums);
+            BaselineChunk.Origin origin =
+                    new BaselineChunk.Origin(
+                            0, shape.databaseOid(), position, position, snapshot.micros());
+            TableCopy copy = new TableCopy(load, forms(labels), origin, options, consumers);
+            consumers.progress().began(snapshot.rows());
+            long rows;
+            try {
+                rows = copy.run(session.copy(CopySql.copy(now, load, encoding)));
+            } catch (EnumLabels.UnknownLabelException e) {
+                return new Outcome.ShapeDiffers(String.valueOf(e.getMessage()));
+            }
+            session.copied();
+            session.rollback();
+            // labels are read with whatever catalog is current, not with the snapshot
+            if (!texts(session.labels(enums)).equals(texts(labels))) {
+                return new Outcome.ShapeDiffers("the labels of an enum changed during the load");
+            }
+            return new Outcome.Loaded(rows, snapshot.insertPosition());
+        }
+
+        private static List<String> texts(List<EnumLabel> labels) {
+            return labels.stream().map(EnumLabel::text).toList();
+        }
+
+        private Set<Integer> enums() {
+            Set<Integer> enums = new HashSet<>();
+            for (TypeDescriptor type : shape.types()) {
+                if (type.kind() == 'e') {
+                    enums.add(type.oid());
+                }
+            }
+            return enums;
+        }
+
+        private void checkCasts(LoadSession session) throws SQLException {
+            Set<Integer> cast = new HashSet<>();
+            for (LoadShape.Column column : load.columns()) {
+                if (column.asked() == LoadShape.Asked.ARRAY_OUTPUT) {
+                    cast.add(column.typeOid());
+                }
+            }
+            List<String> others = session.otherCasts(cast);
+            if (!others.isEmpty()) {
+                throw new QuarantineException(
+                        BootstrapCodes.LOAD_COLUMN,
+                        shape.label()
+                                + ": arrays of "
+                                + others.getFirst()
+                                + " cannot be loaded, since its cast to text is not its output;"
+                                + " map the column to String");
+            }
+        }
+
+        private List<SendForm> forms(List<EnumLabel> labels) {
+            List<SendForm> forms = new ArrayList<>();
+            for (LoadShape.Column column : load.columns()) {
+                SendForm scalar = column.form();
+                if (scalar == null) {
+                    scalar =
+                            new EnumLabels(
+                                    labels.stream()
+                                            .filter(label -> label.typeOid() == column.typeOid())
+                                            .map(EnumLabel::stored)
+                                            .toList());
+                }
+                forms.add(
+                        column.array()
+                                ? SendForms.array(
+                                        scalar, column.elementLength(), column.elementAlignment())
+                                : Objects.requireNonNull(scalar));
+            }
+            return forms;
+        }
+    }
+}
