@@ -167,6 +167,28 @@ public final class DescriptorLog implements AutoCloseable {
         return history == null ? null : history.at(lsn);
     }
 
+    /**
+     * What one capture changed of a relation.
+     *
+     * @param before null: it did not exist
+     * @param after null: it was dropped
+     */
+    public record Change(@Nullable RelationDescriptor before, @Nullable RelationDescriptor after) {}
+
+    /**
+     * What the capture at exactly this position changed; the same as when it was appended. Walks
+     * the whole log.
+     */
+    public List<Change> changesAt(long lsn, int databaseOid) {
+        List<Change> changes = new ArrayList<>();
+        byOid.forEach((key, history) -> {
+            if (key.databaseOid() == databaseOid && history.changesAt(lsn)) {
+                changes.add(new Change(history.at(lsn - 1), history.at(lsn)));
+            }
+        });
+        return changes;
+    }
+
     /** Every relation that exists at {@code lsn}, of all databases. */
     public Collection<RelationDescriptor> active(long lsn) {
         List<RelationDescriptor> active = new ArrayList<>();

@@ -56,6 +56,12 @@ final class History {
         return -1;
     }
 
+    /** True if a version begins at exactly {@code lsn}. */
+    boolean changesAt(long lsn) {
+        int index = indexAt(lsn);
+        return index >= 0 && lsns[index] == lsn;
+    }
+
     /** How many versions nobody at or above {@code floor} can see. */
     int supersededAt(long floor) {
         int index = indexAt(floor);

@@ -21,6 +21,7 @@ import picocli.CommandLine.Spec;
             WaitCommand.class,
             VerifyCommand.class,
             StatusCommand.class,
+            ResyncCommand.class,
             PostgresCommand.class,
             ClickHouseCommand.class,
             WalCommand.class,

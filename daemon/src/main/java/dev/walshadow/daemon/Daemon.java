@@ -111,9 +111,10 @@ public final class Daemon implements AutoCloseable {
         return switch (command) {
             case "status" -> status();
             case "wait" -> await(Duration.ofMillis(request.path("timeout_millis").asLong(60_000)));
+            case "resync" -> started().resync(JSON, request.path("table").asString(""));
             default ->
                     throw new IllegalArgumentException(
-                            "unknown command '" + command + "'; there are status, wait");
+                            "unknown command '" + command + "'; there are status, wait, resync");
         };
     }
 

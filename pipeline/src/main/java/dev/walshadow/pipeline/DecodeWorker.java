@@ -40,9 +40,19 @@ final class DecodeWorker {
     private final WorkToast toast = new WorkToast();
     private final List<TableWriter> writers = new ArrayList<>();
     private final List<TableWriter> active = new ArrayList<>();
+    private final List<Pending> pending = new ArrayList<>();
     private long lastTendNanos = System.nanoTime();
     private long lastRecountNanos = lastTendNanos;
     private int recentTables = 1;
+
+    /** Something between a table's rows that takes its time. */
+    interface Pending {
+        /** {@link #tend} has nothing more to do. */
+        long DONE = -1;
+
+        /** Moves on if it can; returns nanoseconds until it wants to be called again. */
+        long tend() throws InterruptedException;
+    }
 
     /** What the workers of one pipeline share. */
     static final class Shared {
@@ -139,6 +149,10 @@ final class DecodeWorker {
         try {
             toast.begin(work);
             for (int i = 0; i < piece.count(); i++) {
+                if (piece.isOpening(i)) {
+                    begin(new OpeningRun(this, piece.table(i), work.sequence));
+                    continue;
+                }
                 piece.wrap(i, record);
                 meta.transaction(
                         work.changes.commitPosition(),
@@ -157,6 +171,19 @@ final class DecodeWorker {
         }
         if (work.ledger.finished(index, work.sequence)) {
             services.progress().run();
+        }
+    }
+
+    /** Tends it until it is done. */
+    void begin(Pending run) {
+        pending.add(run);
+    }
+
+    /** The generation's last row is durable. */
+    void retire(TargetTable table) {
+        TableWriter writer = table.writer;
+        if (writer != null) {
+            writers.remove(writer);
         }
     }
 
@@ -199,6 +226,14 @@ final class DecodeWorker {
             recount(now);
         }
         long wait = Long.MAX_VALUE;
+        for (int i = pending.size() - 1; i >= 0; i--) {
+            long again = pending.get(i).tend();
+            if (again == Pending.DONE) {
+                pending.remove(i);
+            } else {
+                wait = Math.min(wait, again);
+            }
+        }
         for (int i = active.size() - 1; i >= 0; i--) {
             TableWriter writer = active.get(i);
             wait = Math.min(wait, writer.tend(now, idle));

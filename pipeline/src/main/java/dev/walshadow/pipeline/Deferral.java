@@ -94,7 +94,9 @@ final class Deferral {
                                 .resolve(
                                         Integer.toUnsignedString(table.databaseOid())
                                                 + "-"
-                                                + Integer.toUnsignedString(table.relationOid())),
+                                                + Integer.toUnsignedString(table.relationOid())
+                                                + "-"
+                                                + Long.toHexString(table.fromPosition())),
                         worker.deferredMemory(),
                         options.deferredMemoryBytes());
     }
@@ -123,7 +125,11 @@ final class Deferral {
 
     /** Moves on if it can; returns nanoseconds until it wants to be called again. */
     long tend() throws InterruptedException {
-        if (waiting || table.state() == TableState.LOADING) {
+        if (waiting || !table.isOpen()) {
+            return Long.MAX_VALUE;
+        }
+        if (table.state() == TableState.LOADING) {
+            guarded(this::passPlain);
             return Long.MAX_VALUE;
         }
         guarded(this::step);
@@ -131,6 +137,33 @@ final class Deferral {
             return Long.MAX_VALUE;
         }
         return permit || queue.isEmpty() ? 0 : RETRY_NANOS;
+    }
+
+    /** While the baseline loads: encodes from the head what needs nothing of it. */
+    private void passPlain() throws InterruptedException {
+        while (queue.peek(frame) && !headIsTruncate() && decode(new Probe())) {
+            decode(new Apply());
+            writer.grown(record.length());
+            remove(frame);
+        }
+        if (queue.isEmpty()) {
+            dropped = true;
+            close();
+            writer.deferralDone(this);
+        } else {
+            raiseHold();
+        }
+    }
+
+    boolean isWaiting() {
+        return waiting;
+    }
+
+    /** A later generation of the table needs nothing of this. */
+    void abandon() {
+        if (!waiting && !dropped) {
+            drop();
+        }
     }
 
     /** Forgets everything: the table is set aside from before what waits here. */
@@ -395,6 +428,19 @@ final class Deferral {
                 scratch.clear();
             }
             return true;
+        }
+
+        @Override
+        public void tombstone(TupleView tuple, RowMeta rowMeta) {}
+    }
+
+    /** Whether a change can be encoded as it is. */
+    private final class Probe implements HeapChanges.Handler {
+        @Override
+        public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta rowMeta) {
+            int result = encoder.appendRow(scratch, tuple, rowMeta, frame);
+            scratch.clear();
+            return result == RowEncoder.OK;
         }
 
         @Override

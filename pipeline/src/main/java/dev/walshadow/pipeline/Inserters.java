@@ -5,7 +5,6 @@ import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.clickhouse.ClickHouseClient;
-import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -87,12 +86,12 @@ final class Inserters implements AutoCloseable {
             outcome.discarded(batch);
             return;
         }
-        TableMapping target = batch.table.mapped();
+        TargetName place = batch.table.place();
         long started = System.nanoTime();
         try {
             client.insert(
-                    target.database(),
-                    target.table(),
+                    place.database(),
+                    place.table(),
                     batch.block.nativeBlock(),
                     Objects.requireNonNull(batch.token, "a sealed batch has a token"));
         } catch (RetryException | ConfigurationException e) {
@@ -105,10 +104,7 @@ final class Inserters implements AutoCloseable {
             failures.setAside(
                     batch.table,
                     PipelineCodes.TARGET_REFUSED,
-                    e.getMessage()
-                            + "; repair the target table "
-                            + target.target()
-                            + ", then load it anew",
+                    e.getMessage() + "; repair the target table " + place + ", then load it anew",
                     batch.firstPosition);
             unfinished.decrementAndGet();
             outcome.discarded(batch);

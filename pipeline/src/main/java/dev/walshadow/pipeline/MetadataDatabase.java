@@ -32,7 +32,13 @@ import org.jspecify.annotations.Nullable;
 final class MetadataDatabase {
     static final int FORMAT = 1;
 
-    /** A row of {@code tables}. */
+    /**
+     * A row of {@code tables}.
+     *
+     * @param mapping of the table that is in ClickHouse; of one that loads: that it will have
+     * @param sinceLsn commits below need not arrive any more
+     * @param pendingMapping that the table is being altered to, from {@code sinceLsn} on; or empty
+     */
     record LedgerRow(
             int databaseOid,
             int relationOid,
@@ -45,7 +51,9 @@ final class MetadataDatabase {
             long positionLsn,
             long baselineLsn,
             long discardedRows,
-            String mapping) {
+            String mapping,
+            long sinceLsn,
+            String pendingMapping) {
         TableStatus status() {
             return new TableStatus(
                     databaseOid,
@@ -78,7 +86,9 @@ final class MetadataDatabase {
                     0,
                     0,
                     0,
-                    mapping);
+                    mapping,
+                    0,
+                    "");
         }
     }
 
@@ -173,7 +183,7 @@ final class MetadataDatabase {
                         + " schema String, name String, target_database String,"
                         + " target_table String, state String, reason String,"
                         + " position UInt64, baseline UInt64, discarded UInt64, mapping String,"
-                        + " revision UInt64)"
+                        + " since UInt64, pending_mapping String, revision UInt64)"
                         + " ENGINE = ReplacingMergeTree(revision)"
                         + " ORDER BY (system_identifier, database_oid, relation_oid)");
         client.execute(
@@ -200,7 +210,7 @@ final class MetadataDatabase {
                 client.query(
                         "SELECT database_oid, relation_oid, schema, name, target_database,"
                                 + " target_table, state, reason, position, baseline, discarded,"
-                                + " mapping, revision FROM "
+                                + " mapping, since, pending_mapping, revision FROM "
                                 + table("tables")
                                 + " FINAL WHERE system_identifier = "
                                 + Long.toUnsignedString(systemIdentifier)
@@ -218,8 +228,10 @@ final class MetadataDatabase {
                             Long.parseUnsignedLong(text(row[8])),
                             Long.parseUnsignedLong(text(row[9])),
                             Long.parseUnsignedLong(text(row[10])),
-                            text(row[11])));
-            revision = Math.max(revision, Long.parseUnsignedLong(text(row[12])));
+                            text(row[11]),
+                            Long.parseUnsignedLong(text(row[12])),
+                            text(row[13])));
+            revision = Math.max(revision, Long.parseUnsignedLong(text(row[14])));
         }
         return rows;
     }
@@ -244,6 +256,8 @@ final class MetadataDatabase {
                                 "baseline",
                                 "discarded",
                                 "mapping",
+                                "since",
+                                "pending_mapping",
                                 "revision"),
                         List.of(
                                 Scalar.UINT64,
@@ -257,6 +271,8 @@ final class MetadataDatabase {
                                 Scalar.STRING,
                                 Scalar.UINT64,
                                 Scalar.UINT64,
+                                Scalar.UINT64,
+                                Scalar.STRING,
                                 Scalar.UINT64,
                                 Scalar.STRING,
                                 Scalar.UINT64));
@@ -274,7 +290,9 @@ final class MetadataDatabase {
             fixed(block, 10).appendLong(row.baselineLsn());
             fixed(block, 11).appendLong(row.discardedRows());
             append(block, 12, row.mapping());
-            fixed(block, 13).appendLong(nextRevision());
+            fixed(block, 13).appendLong(row.sinceLsn());
+            append(block, 14, row.pendingMapping());
+            fixed(block, 15).appendLong(nextRevision());
         }
         insert("tables", block);
     }

@@ -37,13 +37,28 @@ final class Piece {
         return bytes;
     }
 
-    void add(TargetTable table, RawRecord record, boolean stable) {
+    /** The place where a generation begins. */
+    void addOpening(TargetTable table) {
+        grow();
+        tables[count++] = table;
+    }
+
+    /** True if there is no record here, but a generation begins. */
+    boolean isOpening(int index) {
+        return chunks[index] == null;
+    }
+
+    private void grow() {
         if (count == offsets.length) {
             int larger = count * 2;
             tables = Arrays.copyOf(tables, larger);
             chunks = Arrays.copyOf(chunks, larger);
             offsets = Arrays.copyOf(offsets, larger);
         }
+    }
+
+    void add(TargetTable table, RawRecord record, boolean stable) {
+        grow();
         tables[count] = table;
         int length = record.length();
         if (stable) {

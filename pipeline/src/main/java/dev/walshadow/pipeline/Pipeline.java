@@ -2,15 +2,16 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.Backoff;
 import dev.walshadow.base.Code;
-import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.HaltException;
+import dev.walshadow.base.Invariant;
 import dev.walshadow.base.MemoryBudget;
 import dev.walshadow.base.QuarantineException;
-import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.pipeline.encode.RowEncoder;
+import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.transaction.CommitSink;
 import dev.walshadow.transaction.CommittedChanges;
 import dev.walshadow.transaction.ToastRelations;
@@ -20,13 +21,16 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Committed transactions to ClickHouse rows.
@@ -42,12 +46,10 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /** In the state directory: changes that wait for old values; belongs to one process. */
     static final String WAITING = "waiting";
 
-    private static final Logger LOG = LoggerFactory.getLogger(Pipeline.class);
-    private static final long ADD_CEILING_MILLIS = 5_000;
-
     private static final int PLAN_QUEUE = 1024;
     private static final int LEDGER_ENTRIES = 1 << 16;
     private static final long CHECK_MILLIS = 200;
+    private static final long LOAD_POLL_MILLIS = 10;
 
     /**
      * What the pipeline stands on.
@@ -85,6 +87,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         this.tables = given.tables();
         this.events = given.events();
         FatalFailure fatal = new FatalFailure(events, this::interruptAll);
+        TargetReachability reachability = new TargetReachability(events);
         int count = options.decodeWorkers();
         services =
                 new Services(
@@ -97,11 +100,13 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                         new PipelineMetrics(),
                         events,
                         new TableFailures(given.quarantine(), events),
-                        new TargetReachability(events),
+                        reachability,
                         fatal,
                         this::publish,
                         given.lookup(),
-                        new BaselineToast());
+                        new BaselineToast(),
+                        new TargetDdl(
+                                given.client(), tables, given.quarantine(), reachability, events));
         publishedLsn = options.durableLsn();
         steps = new AsyncSteps(fatal);
         inserters = new Inserters(services, new Settlement(services, this::wake));
@@ -109,14 +114,15 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         for (int i = 0; i < count; i++) {
             workers[i] = new DecodeWorker(i, services, inserters, steps, shared);
         }
-        streamPlanner = new Planner(router(given), workers, services);
-        baselinePlanner = new Planner(router(given), workers, services);
+        TableChanges changes = new TableChanges(tables);
+        streamPlanner = new Planner(router(given), changes, workers, services);
+        baselinePlanner = new Planner(router(given), changes, workers, services);
         planning = Thread.ofPlatform().name("planner").unstarted(this::plan);
         housekeeping = new Housekeeping(services, tables, given.quarantine(), this::watermark);
     }
 
     private Router router(Surroundings given) {
-        return new Router(given.descriptors(), tables, services.failures(), events);
+        return new Router(given.descriptors(), tables, events);
     }
 
     /** Starts the threads. {@code tables} has been attached or resumed. */
@@ -125,7 +131,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         for (Quarantine.Entry entry : surroundings.quarantine().entries()) {
             TargetTable table =
                     surroundings.tables().find(entry.databaseOid(), entry.relationOid());
-            if (table != null) {
+            if (table != null && table.opening() == null) {
                 table.setAside(entry.reason(), entry.positionLsn());
                 table.discardedRows.add(entry.discardedRows());
             }
@@ -135,9 +141,28 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         for (DecodeWorker worker : pipeline.workers) {
             worker.start();
         }
+        pipeline.resumeOpenings();
         pipeline.planning.start();
         pipeline.housekeeping.start();
         return pipeline;
+    }
+
+    /** What the last process left on its way comes before everything else. */
+    private void resumeOpenings() {
+        List<CatalogChange.Item> items = new ArrayList<>();
+        for (TargetTable table : tables.all()) {
+            if (table.opening() != null) {
+                items.add(new CatalogChange.Resumed(table));
+            }
+        }
+        if (!items.isEmpty()) {
+            CatalogChange change = new CatalogChange(options.durableLsn() + 1, items);
+            AckLedger ledger = services.stream();
+            long sequence = ledger.assign(options.durableLsn(), 0, Long.MAX_VALUE);
+            Invariant.check(
+                    toPlan.offer(TransactionWork.catalog(change, ledger, sequence)),
+                    "the queue of a new pipeline is empty");
+        }
     }
 
     /** What an earlier process deferred comes again. */
@@ -183,10 +208,51 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         AckLedger ledger = services.stream();
         long sequence =
                 ledger.assign(changes.commitPosition(), changes.commitMicros(), changes.firstLsn());
-        TransactionWork work = new TransactionWork(changes, ledger, sequence, false);
+        plan(TransactionWork.committed(changes, ledger, sequence));
+    }
+
+    private void plan(TransactionWork work) throws InterruptedException {
         while (!toPlan.offer(work, CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
             services.fatal().check();
         }
+    }
+
+    /**
+     * What a commit made of selected tables; before its rows, and before anything that commits
+     * later. By the caller of {@link #commit}.
+     *
+     * @param position the commit's position
+     * @param firstLsn where a restart must begin so that this comes again
+     */
+    public void changeRelations(long position, long firstLsn, List<RelationChange> changes)
+            throws InterruptedException {
+        if (position <= options.durableLsn()) {
+            return;
+        }
+        List<CatalogChange.Item> items = new ArrayList<>();
+        changes.forEach(change -> items.add(new CatalogChange.Changed(change)));
+        change(position, firstLsn, items);
+    }
+
+    /**
+     * Loads a table anew from the source, whatever its state. By the caller of {@link #commit}.
+     *
+     * @param position everything up to here has been handed over
+     */
+    public void reload(int databaseOid, int relationOid, long position, String reason)
+            throws InterruptedException {
+        change(
+                position + 1,
+                Long.MAX_VALUE,
+                List.of(new CatalogChange.Reload(databaseOid, relationOid, reason)));
+    }
+
+    private void change(long position, long firstLsn, List<CatalogChange.Item> items)
+            throws InterruptedException {
+        services.fatal().check();
+        AckLedger ledger = services.stream();
+        long sequence = ledger.assign(position - 1, 0, firstLsn);
+        plan(TransactionWork.catalog(new CatalogChange(position, items), ledger, sequence));
     }
 
     private void plan() {
@@ -223,17 +289,103 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      * @return a sequence for {@link #awaitBaseline}
      */
     public long submitBaseline(CommittedChanges changes) throws InterruptedException {
+        return submitBaseline(changes, null);
+    }
+
+    private long submitBaseline(CommittedChanges changes, @Nullable TargetTable target)
+            throws InterruptedException {
         services.fatal().check();
         baselineLock.lockInterruptibly();
         try {
             AckLedger ledger = services.baseline();
             long sequence = ledger.assign(changes.commitPosition(), 0, changes.firstLsn());
-            baselinePlanner.plan(new TransactionWork(changes, ledger, sequence, true));
+            baselinePlanner.plan(TransactionWork.baseline(changes, ledger, sequence, target));
             ledger.planned(sequence);
             return sequence;
         } finally {
             baselineLock.unlock();
         }
+    }
+
+    // loads from the source
+
+    /**
+     * The rows of this load come in this form.
+     *
+     * @param shape of the rows
+     * @param mapping with the columns of the ticket's, each with the conversion of the rows' form
+     */
+    public void beginLoad(LoadTicket load, RelationDescriptor shape, TableMapping mapping) {
+        RowEncoder encoder = RowEncoder.compile(shape, mapping, tables.encoding());
+        load.table().loadEncoder = encoder;
+    }
+
+    /** Rows of a load, of its position; as {@link #submitBaseline}. */
+    public long submitLoad(LoadTicket load, CommittedChanges rows) throws InterruptedException {
+        return submitBaseline(rows, load.table());
+    }
+
+    /**
+     * All rows of the load have been submitted: waits until they, and what happened on the source
+     * meanwhile, are durable, then puts them in the target's place.
+     *
+     * @param lastRows what {@link #submitLoad} gave last, 0 if there were no rows
+     * @param sourcePosition a position of the source from after the rows were read
+     * @return false if the load was overtaken by another change of the table
+     */
+    public boolean completeLoad(LoadTicket load, long lastRows, long sourcePosition)
+            throws InterruptedException {
+        awaitBaseline(lastRows);
+        TargetTable table = load.table();
+        table.setBaselineLsn(load.position());
+        table.loaded();
+        wake();
+        while (load.isWanted() && !awaitDurable(sourcePosition, Duration.ofMillis(CHECK_MILLIS))) {
+            services.fatal().check();
+        }
+        CompletableFuture<Boolean> result = new CompletableFuture<>();
+        DecodeWorker worker = streamPlanner.worker(table);
+        worker.mailbox().control(() -> worker.begin(new ExchangeRun(worker, table, result)));
+        while (true) {
+            try {
+                return result.get(CHECK_MILLIS, TimeUnit.MILLISECONDS);
+            } catch (TimeoutException e) {
+                services.fatal().check();
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    /** The load cannot be done: its table is set aside. */
+    public void quarantine(LoadTicket load, QuarantineException failure) {
+        services.failures().setAside(load.table(), failure, load.table().fromPosition());
+        wake();
+    }
+
+    /** Waits until no table that was being loaded anew is; false on timeout. */
+    public boolean awaitLoads(long deadlineNanos) throws InterruptedException {
+        while (tables.all().stream().anyMatch(Pipeline::isBeingLoaded)) {
+            services.fatal().check();
+            if (System.nanoTime() - deadlineNanos >= 0) {
+                return false;
+            }
+            Thread.sleep(LOAD_POLL_MILLIS);
+        }
+        return true;
+    }
+
+    private static boolean isBeingLoaded(TargetTable table) {
+        return table.isFollowed()
+                && (!table.isOpen() || table.isStaged() || table.state() == TableState.LOADING);
+    }
+
+    /**
+     * While true no table is altered in place: rows from before the attach are still on their way,
+     * in the shapes of then.
+     */
+    public void onlyLoad(boolean now) {
+        tables.setLoadsOnly(now);
     }
 
     /** Sends what is open and waits until all baseline rows up to {@code sequence} are durable. */
@@ -260,7 +412,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      */
     public void baselineComplete(int databaseOid, int relationOid) throws InterruptedException {
         TargetTable table = tables.find(databaseOid, relationOid);
-        if (table == null || table.state() != TableState.LOADING) {
+        if (table == null || !TargetTables.isInitiallyLoading(table)) {
             return;
         }
         table.loaded();
@@ -298,37 +450,6 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         if (table != null) {
             services.failures().setAside(table, code, reason, positionLsn);
             wake();
-        }
-    }
-
-    /**
-     * Names a table that appeared after the attach and is not replicated, so that status and verify
-     * know of it; nothing happens if it is known.
-     */
-    public void holdBack(RelationDescriptor relation, String reason) {
-        tables.appeared(relation, reason);
-    }
-
-    /**
-     * Takes in a table that was created at this commit position, before anything of that commit is
-     * handed over: creates it in ClickHouse, which is waited for, or holds it back with a reason.
-     */
-    public void addTable(RelationDescriptor relation, long position) throws InterruptedException {
-        Backoff backoff = new Backoff(ADD_CEILING_MILLIS);
-        while (true) {
-            try {
-                tables.create(relation, position);
-                return;
-            } catch (RetryException e) {
-                LOG.warn(
-                        "{} cannot be created in ClickHouse yet: {}; trying again",
-                        relation.label(),
-                        e.getMessage());
-                backoff.pause();
-            } catch (ConfigurationException | QuarantineException e) {
-                tables.appeared(relation, "it cannot be created: " + e.getMessage());
-                return;
-            }
         }
     }
 

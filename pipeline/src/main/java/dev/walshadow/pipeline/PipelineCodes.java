@@ -23,5 +23,8 @@ public final class PipelineCodes {
     /** The ClickHouse user lacks a privilege that the target tables need. */
     public static final Code TARGET_GRANTS = new Code(1715);
 
+    /** A table was dropped on the source; a warning, where that is wanted. */
+    public static final Code DROPPED = new Code(1716);
+
     private PipelineCodes() {}
 }

@@ -14,6 +14,12 @@ public interface PipelineEvents {
 
     default void quarantined(TableStatus table) {}
 
+    /**
+     * A table's rows are wanted from the source: {@link Pipeline#beginLoad}, {@link
+     * Pipeline#submitLoad}, {@link Pipeline#completeLoad}.
+     */
+    default void loadWanted(LoadTicket load) {}
+
     /** A followed kind of table appeared that the attach did not know; once per table. */
     default void unknownTable(RelationDescriptor relation, long commitPosition) {}
 

@@ -22,13 +22,15 @@ final class Planner {
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final Router router;
+    private final TableChanges changes;
     private final DecodeWorker[] workers;
     private final Services services;
     private final RawRecord record = new RawRecord();
     private final @Nullable Piece[] pieces;
 
-    Planner(Router router, DecodeWorker[] workers, Services services) {
+    Planner(Router router, TableChanges changes, DecodeWorker[] workers, Services services) {
         this.router = router;
+        this.changes = changes;
         this.workers = workers;
         this.services = services;
         this.pieces = new @Nullable Piece[workers.length];
@@ -38,6 +40,10 @@ final class Planner {
     void plan(TransactionWork work) throws InterruptedException {
         try {
             router.begin(work.changes.commitPosition());
+            CatalogChange catalog = work.catalog;
+            if (catalog != null) {
+                planChange(work, catalog);
+            }
             RecordCursor cursor = work.changes.records();
             while (cursor.next(record)) {
                 if (HeapChanges.isTruncate(record)) {
@@ -54,23 +60,32 @@ final class Planner {
         }
     }
 
+    /** The next generations of the tables that a commit, or somebody who asked, has changed. */
+    private void planChange(TransactionWork work, CatalogChange catalog)
+            throws InterruptedException {
+        for (TargetTable table : changes.apply(catalog)) {
+            open(work, table);
+        }
+        router.forget();
+    }
+
+    private void open(TransactionWork work, TargetTable table) throws InterruptedException {
+        int worker = workerOf(table);
+        piece(worker, work).addOpening(table);
+        dispatch(worker);
+    }
+
     private void planRow(TransactionWork work, boolean stable) throws InterruptedException {
-        TargetTable table = router.route(record);
+        TargetTable table = work.target != null ? work.target : router.route(record);
         if (table == null) {
             services.metrics().droppedRecords.increment();
             return;
         }
-        if (router.isRewritten(table) && !work.baseline) {
-            services.failures()
-                    .setAside(
-                            table,
-                            PipelineCodes.SHAPE_CHANGED,
-                            table.label()
-                                    + " was rewritten by the transaction committed at "
-                                    + Lsn.format(work.changes.commitPosition())
-                                    + ", which also wrote rows into the new storage; this is not"
-                                    + " followed yet: load the table anew",
-                            work.changes.commitPosition());
+        String unfit = work.baseline ? null : router.unfit(table);
+        if (unfit != null) {
+            open(work, changes.load(table, work.changes.commitPosition(), unfit));
+            router.forget();
+            return;
         }
         add(table, work, stable);
     }
@@ -108,16 +123,26 @@ final class Planner {
     private void add(TargetTable table, TransactionWork work, boolean stable)
             throws InterruptedException {
         int worker = workerOf(table);
-        Piece piece = pieces[worker];
-        if (piece == null) {
-            piece = new Piece(work);
-            pieces[worker] = piece;
-        }
+        Piece piece = piece(worker, work);
         piece.add(table, record, stable);
         services.metrics().records.increment();
         if (piece.count() >= PIECE_RECORDS || piece.bytes() >= PIECE_BYTES) {
             dispatch(worker);
         }
+    }
+
+    private Piece piece(int worker, TransactionWork work) {
+        Piece piece = pieces[worker];
+        if (piece == null) {
+            piece = new Piece(work);
+            pieces[worker] = piece;
+        }
+        return piece;
+    }
+
+    /** The worker that the table is pinned to. */
+    DecodeWorker worker(TargetTable table) {
+        return workers[workerOf(table)];
     }
 
     private int workerOf(TargetTable table) {

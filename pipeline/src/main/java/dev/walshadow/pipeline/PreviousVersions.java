@@ -106,7 +106,7 @@ final class PreviousVersions {
         for (int column : columns) {
             sql.append(", ").append(Ddl.identifier(names.get(column)));
         }
-        sql.append(" FROM ").append(Ddl.qualified(mapping.database(), mapping.table()));
+        sql.append(" FROM ").append(table.place().quoted());
         sql.append(" WHERE (").append(keys).append(") IN (");
         sql.append(String.join(", ", literals));
         sql.append(") ORDER BY ").append(Ddl.identifier(mapping.meta().version()));

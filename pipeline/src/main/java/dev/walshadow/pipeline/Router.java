@@ -6,7 +6,9 @@ import dev.walshadow.catalog.RelationShapes;
 import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.transaction.RawRecord;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +24,6 @@ final class Router {
 
     private final DescriptorLog descriptors;
     private final TargetTables tables;
-    private final TableFailures failures;
     private final PipelineEvents events;
 
     private final int[] tablespaces = new int[CAPACITY];
@@ -34,17 +35,12 @@ final class Router {
     private long cachedLogLsn = -1;
     private boolean cacheIsOfOneTransaction;
     private long commitPosition;
-    private final Set<TargetTable> rewritten = new HashSet<>();
+    private final Map<TargetTable, String> unfit = new HashMap<>();
     private final Set<TargetTable> truncated = new HashSet<>();
 
-    Router(
-            DescriptorLog descriptors,
-            TargetTables tables,
-            TableFailures failures,
-            PipelineEvents events) {
+    Router(DescriptorLog descriptors, TargetTables tables, PipelineEvents events) {
         this.descriptors = descriptors;
         this.tables = tables;
-        this.failures = failures;
         this.events = events;
     }
 
@@ -58,8 +54,14 @@ final class Router {
         }
         cacheIsOfOneTransaction = logIsAhead;
         commitPosition = position;
-        rewritten.clear();
+        unfit.clear();
         truncated.clear();
+    }
+
+    /** Tables have changed. */
+    void forget() {
+        clear();
+        unfit.clear();
     }
 
     private void clear() {
@@ -96,9 +98,13 @@ final class Router {
         return found;
     }
 
-    /** The followed table of a TRUNCATE's relation OID. */
+    /** The followed table of a TRUNCATE's relation OID; null: none, or it has that behind it. */
     @Nullable TargetTable byOid(int databaseOid, int relationOid) {
-        return tables.find(databaseOid, relationOid);
+        return reached(tables.find(databaseOid, relationOid));
+    }
+
+    private @Nullable TargetTable reached(@Nullable TargetTable table) {
+        return table != null && table.fromPosition() > commitPosition ? null : table;
     }
 
     private @Nullable TargetTable resolve(RelationLocator locator) {
@@ -121,27 +127,22 @@ final class Router {
             reportUnknown(now);
             return null;
         }
+        if (reached(table) == null) {
+            return null;
+        }
         if (table.follows(commitPosition)) {
             checkShape(table, now, moved ? null : locator);
         }
         return table;
     }
 
+    /** What only the source can tell now: the records are not enough. */
     private void checkShape(
             TargetTable table, RelationDescriptor now, @Nullable RelationLocator locator) {
         String difference = RelationShapes.shapeDiffers(table.shape(), now);
-        if (difference == null && !table.shape().name().equals(now.name())) {
-            difference = "it is named " + now.name() + " now";
-        }
         if (difference != null) {
-            failures.setAside(
-                    table,
-                    PipelineCodes.SHAPE_CHANGED,
-                    table.label()
-                            + " changed its shape: "
-                            + difference
-                            + "; changes of shape are not followed yet: load the table anew",
-                    commitPosition);
+            unfit.put(table, "its shape changed: " + difference);
+            cacheIsOfOneTransaction = true;
         } else if (locator != null && !truncated.contains(table)) {
             checkStorage(table, now, locator);
         }
@@ -152,7 +153,8 @@ final class Router {
         RelationDescriptor before =
                 descriptors.find(now.databaseOid(), now.oid(), commitPosition - 1);
         if (before != null && before.locator() != null && !locator.equals(before.locator())) {
-            rewritten.add(table);
+            // rows in it may replace the old ones or join copied ones; the records do not say
+            unfit.put(table, "it was rewritten");
             cacheIsOfOneTransaction = true;
         }
     }
@@ -160,15 +162,12 @@ final class Router {
     /** The transaction empties the table: rows in new storage are new rows. */
     void truncated(TargetTable table) {
         truncated.add(table);
-        rewritten.remove(table);
+        unfit.remove(table);
     }
 
-    /**
-     * True if the transaction gave the table new storage without a TRUNCATE, so that rows in it may
-     * replace the old ones or join copied ones; the records do not say which.
-     */
-    boolean isRewritten(TargetTable table) {
-        return !rewritten.isEmpty() && rewritten.contains(table);
+    /** Why this transaction's records do not tell the table's content; null: they do. */
+    @Nullable String unfit(TargetTable table) {
+        return unfit.isEmpty() ? null : unfit.get(table);
     }
 
     private void reportUnknown(RelationDescriptor relation) {

@@ -27,4 +27,5 @@ record Services(
         FatalFailure fatal,
         Runnable progress,
         @Nullable SourceLookup lookup,
-        BaselineToast baselineToast) {}
+        BaselineToast baselineToast,
+        TargetDdl ddl) {}

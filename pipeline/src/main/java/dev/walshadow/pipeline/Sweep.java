@@ -24,7 +24,7 @@ final class Sweep {
      */
     static void run(Services services, TargetTable table, Version version)
             throws InterruptedException {
-        String sql = statement(table.mapped(), version);
+        String sql = statement(table.mapped(), table.place(), version);
         // filters must see what FINAL leaves; a repeated statement must not be taken for a copy
         Map<String, String> settings =
                 Map.of("optimize_move_to_prewhere", "0", "insert_deduplicate", "0");
@@ -57,8 +57,8 @@ final class Sweep {
         }
     }
 
-    private static String statement(TableMapping mapping, Version version) {
-        String target = Ddl.qualified(mapping.database(), mapping.table());
+    private static String statement(TableMapping mapping, TargetName place, Version version) {
+        String target = place.quoted();
         String keys = String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList());
         String names =
                 keys

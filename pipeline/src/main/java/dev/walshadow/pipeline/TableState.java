@@ -9,5 +9,7 @@ public enum TableState {
     /** Cannot be replicated as it is (reason given); nothing is sent. */
     HELD,
     /** Failed while replicating (reason given); rows are discarded and counted. */
-    QUARANTINED
+    QUARANTINED,
+    /** Dropped on the source; its rows stay, or have been dropped too, as configured. */
+    DROPPED
 }

@@ -96,7 +96,11 @@ final class TableWriter implements HeapChanges.Handler {
             table.lastCommitMicros = meta.commitMicros();
         }
         try {
-            boolean later = !from.baseline && (deferral != null || HeapChanges.isTruncate(record));
+            boolean later =
+                    !from.baseline
+                            && (deferral != null
+                                    || !table.isOpen()
+                                    || HeapChanges.isTruncate(record));
             if (later || !encode(record, meta, from, values)) {
                 defer(record, from, values);
             } else {
@@ -127,6 +131,8 @@ final class TableWriter implements HeapChanges.Handler {
         TransactionWork from = Objects.requireNonNull(work);
         Batch batch = batch(from.sequence, from.baseline, meta);
         noteWide(tuple);
+        RowEncoder loading = from.baseline ? table.loadEncoder : null;
+        RowEncoder encoder = loading == null ? this.encoder : loading;
         if (encoder.appendRow(batch.block, tuple, meta, toast) != RowEncoder.OK) {
             if (!from.baseline && worker.services().options().resolveToast()) {
                 return false;
@@ -309,6 +315,22 @@ final class TableWriter implements HeapChanges.Handler {
             sealIn = Math.min(sealIn, lastSealNanos + worker.idleSealNanos() - now);
         }
         return sealIn;
+    }
+
+    /** Seals what is open; true if nothing waits here any more. */
+    boolean drained() throws InterruptedException {
+        Deferral waiting = deferral;
+        if (waiting != null && table.isAbandoned()) {
+            waiting.abandon();
+        }
+        seal();
+        return deferral == null;
+    }
+
+    /** Seals what is open; true if nothing that waits here has a question under way. */
+    boolean paused() {
+        seal();
+        return deferral == null || !deferral.isWaiting();
     }
 
     /** Takes a block back for reuse; any thread. */

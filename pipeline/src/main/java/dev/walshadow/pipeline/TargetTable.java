@@ -13,13 +13,30 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One followed table while the process runs. State changes go through {@link TargetTables} and
- * {@link TableFailures}; counters may be bumped by any thread.
+ * One generation of a followed table: its shape and mapping from a commit position on. A change of
+ * shape makes the next generation, which begins with an {@link Opening}. State changes go through
+ * {@link TargetTables} and {@link TableFailures}; counters may be bumped by any thread.
  */
 final class TargetTable {
     private final RelationDescriptor shape;
     private final @Nullable TableMapping mapping;
     private final SourceEncoding encoding;
+    private final long fromPosition;
+    private final @Nullable Opening opening;
+
+    /** Where its rows go now. */
+    private volatile @Nullable TargetName place;
+
+    /** What the ledger says about the mapping. */
+    private volatile Pin pin;
+
+    /** Its rows go to a staging table that takes the target's place when it is complete. */
+    private volatile boolean staged;
+
+    private volatile boolean open;
+
+    /** A later generation has taken over that needs nothing of this one. */
+    private volatile boolean abandoned;
 
     private volatile TableState state;
     private volatile String reason;
@@ -33,6 +50,12 @@ final class TargetTable {
     /** Set once by the worker that the table is pinned to; others only recycle blocks. */
     volatile @Nullable TableWriter writer;
 
+    /**
+     * For the rows of a load, which come in another form than those of the WAL. Set before the
+     * first of them is submitted.
+     */
+    volatile @Nullable RowEncoder loadEncoder;
+
     /** Written by the worker that the table is pinned to. */
     volatile long lastCommitLsn;
 
@@ -42,24 +65,135 @@ final class TargetTable {
     private final Condition acknowledged = lock.newCondition();
     private int batchesInFlight;
 
+    /**
+     * A mapping as the ledger has it.
+     *
+     * @param applied the mapping of the table that is in ClickHouse; null: none
+     * @param since commits below have arrived, or are contained in what was loaded
+     * @param pending the mapping that is being applied; null: none
+     */
+    record Pin(@Nullable TableMapping applied, long since, @Nullable TableMapping pending) {
+        static final Pin NONE = new Pin(null, 0, null);
+    }
+
+    /**
+     * @param fromPosition first commit position whose changes belong to this generation
+     * @param opening what comes before its first row; null: nothing
+     */
     TargetTable(
             RelationDescriptor shape,
             @Nullable TableMapping mapping,
             SourceEncoding encoding,
-            TableState state) {
+            TableState state,
+            long fromPosition,
+            @Nullable Opening opening) {
         Invariant.check(mapping != null || state != TableState.LIVE, "live tables are mapped");
         this.shape = shape;
         this.mapping = mapping;
         this.encoding = encoding;
         this.state = state;
         this.reason = "";
+        this.fromPosition = fromPosition;
+        this.opening = opening;
+        this.open = opening == null;
+        this.place = mapping == null ? null : TargetName.of(mapping);
+        this.pin = new Pin(opening == null ? mapping : null, fromPosition, null);
     }
 
     /** A table that nothing is sent to. */
-    static TargetTable held(RelationDescriptor shape, SourceEncoding encoding, String reason) {
-        TargetTable table = new TargetTable(shape, null, encoding, TableState.HELD);
+    static TargetTable held(
+            RelationDescriptor shape,
+            SourceEncoding encoding,
+            String reason,
+            long fromPosition,
+            @Nullable Opening opening) {
+        TargetTable table =
+                new TargetTable(shape, null, encoding, TableState.HELD, fromPosition, opening);
         table.reason = reason;
         return table;
+    }
+
+    /** What was found on the way: nothing is sent to it from now on. */
+    void hold(String why) {
+        lock.lock();
+        try {
+            reason = why;
+            state = TableState.HELD;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Its rows come from the source after all. */
+    void load() {
+        lock.lock();
+        try {
+            Invariant.check(state == TableState.LIVE, "it was to be altered");
+            state = TableState.LOADING;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    long fromPosition() {
+        return fromPosition;
+    }
+
+    @Nullable Opening opening() {
+        return opening;
+    }
+
+    Pin pin() {
+        return pin;
+    }
+
+    void pin(Pin now) {
+        pin = now;
+    }
+
+    /** Where its rows go; for tables that are sent. */
+    TargetName place() {
+        TargetName now = place;
+        Invariant.check(now != null, "a table that is sent has a place");
+        return Objects.requireNonNull(now);
+    }
+
+    void place(TargetName now) {
+        place = now;
+    }
+
+    boolean isStaged() {
+        return staged;
+    }
+
+    /** Its rows are collected in a staging table. */
+    void stage(TargetName staging) {
+        staged = true;
+        place = staging;
+    }
+
+    /** The staging table has become the target. */
+    void unstage(TargetName target) {
+        place = target;
+        staged = false;
+    }
+
+    /** Its rows are not wanted any more: a later generation brings everything itself. */
+    void abandon() {
+        abandoned = true;
+    }
+
+    boolean isAbandoned() {
+        return abandoned;
+    }
+
+    /** False while its {@link Opening}, or the exchange with its staging table, is under way. */
+    boolean isOpen() {
+        return open;
+    }
+
+    void setOpen(boolean now) {
+        open = now;
     }
 
     RelationDescriptor shape() {
@@ -109,10 +243,13 @@ final class TargetTable {
 
     /** True while changes of this commit position are sent, false if they are discarded. */
     boolean follows(long commitPosition) {
+        if (abandoned) {
+            return false;
+        }
         return switch (state) {
             case LIVE, LOADING -> true;
             case QUARANTINED -> mapping != null && commitPosition < positionLsn;
-            case HELD -> false;
+            case HELD, DROPPED -> false;
         };
     }
 
@@ -165,6 +302,15 @@ final class TargetTable {
         }
     }
 
+    /** The counters of the generation before go on. */
+    void continueCounts(TargetTable before) {
+        rows.add(before.rows.sum());
+        tombstones.add(before.tombstones.sum());
+        lastCommitLsn = before.lastCommitLsn;
+        lastCommitMicros = before.lastCommitMicros;
+        baselineLsn = before.baselineLsn;
+    }
+
     void batchSealed() {
         lock.lock();
         try {
@@ -210,13 +356,14 @@ final class TargetTable {
     TableStatus status() {
         RelationName name = shape.name();
         TableMapping target = mapping;
+        TableState shown = staged && state == TableState.LIVE ? TableState.LOADING : state;
         return new TableStatus(
                 databaseOid(),
                 relationOid(),
                 name,
                 target == null ? "" : target.database(),
                 target == null ? "" : target.table(),
-                state,
+                shown,
                 reason,
                 positionLsn,
                 baselineLsn,

@@ -3,6 +3,7 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.QuarantineException;
+import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.Ddl;
@@ -20,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +34,7 @@ import org.slf4j.LoggerFactory;
 public final class TargetTables {
     /** What the target databases and the metadata database are used with. */
     private static final String PRIVILEGES =
-            "SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE";
+            "SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER TABLE";
 
     private static final Logger log = LoggerFactory.getLogger(TargetTables.class);
 
@@ -41,13 +43,25 @@ public final class TargetTables {
      * @param sourceName what messages call the source, e.g. host:port
      * @param rules how tables are mapped
      * @param encoding of the source database's text
+     * @param onDrop what becomes of a table that is dropped on the source
      */
     public record Options(
             String metadataDatabase,
             long systemIdentifier,
             String sourceName,
             MappingRules rules,
-            SourceEncoding encoding) {}
+            SourceEncoding encoding,
+            OnDrop onDrop) {}
+
+    /** A table was dropped on the source. */
+    public enum OnDrop {
+        /** Its rows stay. */
+        RETAIN,
+        /** Its rows stay, and a warning is logged. */
+        WARN,
+        /** It is dropped too. */
+        DROP
+    }
 
     private final ClickHouseClient client;
     private final Options options;
@@ -55,7 +69,9 @@ public final class TargetTables {
     private final Map<Long, LedgerRow> ledger = new ConcurrentHashMap<>();
     private final Map<Long, TargetTable> tables = new ConcurrentHashMap<>();
     private final Map<Long, Written> written = new ConcurrentHashMap<>();
+    private final Map<TargetName, Long> claims = new ConcurrentHashMap<>();
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
+    private volatile boolean loadsOnly;
     private boolean metadataExists;
 
     /** What the ledger says. */
@@ -256,6 +272,7 @@ public final class TargetTables {
         metadata.create();
         metadataExists = true;
         tables.clear();
+        claims.clear();
         List<LedgerRow> rows = new ArrayList<>();
         List<TargetTable> toCreate = new ArrayList<>();
         for (RelationDescriptor shape : selected) {
@@ -268,19 +285,29 @@ public final class TargetTables {
                     client.execute(Ddl.dropTable(row.targetDatabase(), row.targetTable()));
                 }
             }
-            tables.put(table.key(), table);
+            put(table);
             rows.add(row(table));
         }
         // named in the ledger before they exist: what is there afterwards is ours to drop
         write(rows);
         for (TargetTable table : toCreate) {
-            create(table.mapped());
+            create(table);
         }
     }
 
-    private void create(TableMapping mapping) {
-        client.execute(Ddl.createDatabase(mapping.database()));
-        client.execute(mapping.toDdl());
+    private void put(TargetTable table) {
+        tables.put(table.key(), table);
+        if (table.mapping() != null && table.state() != TableState.DROPPED) {
+            claims.put(TargetName.of(table.mapped()), table.key());
+        }
+    }
+
+    private void create(TargetTable table) {
+        TargetName name = TargetName.of(table.mapped());
+        client.execute(Ddl.createDatabase(name.database()));
+        client.execute(table.mapped().toDdl());
+        client.execute(
+                "ALTER TABLE " + name.quoted() + " MODIFY COMMENT " + Ddl.literal(comment(table)));
     }
 
     private TargetTable attached(@Nullable LedgerRow row, RelationDescriptor shape) {
@@ -309,59 +336,189 @@ public final class TargetTables {
 
     private TargetTable table(
             RelationDescriptor shape, @Nullable TableMapping mapping, TableState state) {
-        return new TargetTable(shape, mapping, options.encoding(), state);
+        return new TargetTable(shape, mapping, options.encoding(), state, 0, null);
     }
 
     private TargetTable held(RelationDescriptor shape, String reason) {
         log.warn("{} is held back: {}", shape.label(), reason);
-        return TargetTable.held(shape, options.encoding(), reason);
+        return TargetTable.held(shape, options.encoding(), reason, 0, null);
     }
 
     /**
-     * A later start: takes the ledger's tables up again, with the pinned mappings and these shapes.
-     * Selected tables without a finished baseline are held back.
+     * A later start: takes the ledger's tables up again, each with the shape and mapping that the
+     * stream finds it in. What was on its way then is begun again.
+     *
+     * @param durablePosition commits up to here do not come again
+     * @param selected whether a table is to be followed
      */
-    public void resume(Collection<RelationDescriptor> selected) {
+    public void resume(
+            DescriptorLog log, long durablePosition, Predicate<RelationDescriptor> selected) {
         Invariant.check(metadataExists, "what is resumed was attached before");
         tables.clear();
-        List<LedgerRow> rows = new ArrayList<>();
-        for (RelationDescriptor shape : selected) {
-            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
-            TargetTable table = resumed(row, shape);
-            tables.put(table.key(), table);
-            if (row == null) {
-                rows.add(row(table));
-            } else {
+        claims.clear();
+        Resumption resumption = new Resumption(this, log, durablePosition);
+        for (LedgerRow row : ledger.values()) {
+            TargetTable table = resumption.of(row, selected);
+            if (table != null) {
+                put(table);
                 written.put(table.key(), new Written(row.state(), row.positionLsn()));
             }
         }
-        write(rows);
+        for (RelationDescriptor shape : log.active(durablePosition)) {
+            long key = Quarantine.key(shape.databaseOid(), shape.oid());
+            if (selected.test(shape) && !ledger.containsKey(key)) {
+                put(resumption.selectedLater(shape));
+            }
+        }
     }
 
-    private TargetTable resumed(@Nullable LedgerRow row, RelationDescriptor shape) {
-        if (row == null) {
-            return held(
-                    shape,
-                    "it was created or selected after the attach, and its existing rows have not"
-                            + " been loaded");
-        }
-        return switch (row.state()) {
-            case LIVE -> attached(row, shape);
-            case LOADING -> held(shape, "its initial load was not finished: load it anew");
-            case HELD -> held(shape, row.reason());
-            case QUARANTINED -> {
-                TableMapping mapping =
-                        row.mapping().isEmpty() ? null : TableMapping.fromJson(row.mapping());
-                TargetTable table = table(shape, mapping, TableState.HELD);
-                table.setAside(row.reason(), row.positionLsn());
-                table.discardedRows.add(row.discardedRows());
-                yield table;
-            }
-        };
+    // generations; the planner of transactions is the only one who replaces them
+
+    TargetTable generation(
+            RelationDescriptor shape,
+            @Nullable TableMapping mapping,
+            TableState state,
+            long fromPosition,
+            @Nullable Opening opening) {
+        return new TargetTable(shape, mapping, options.encoding(), state, fromPosition, opening);
     }
+
+    TargetTable heldBack(
+            RelationDescriptor shape,
+            long fromPosition,
+            String reason,
+            @Nullable TargetTable previous) {
+        log.warn("{} is held back: {}", shape.label(), reason);
+        return TargetTable.held(
+                shape,
+                options.encoding(),
+                reason,
+                fromPosition,
+                previous == null ? null : new Opening.Hold(previous));
+    }
+
+    /** A quarantined table stays so, but its shape is known. */
+    TargetTable quarantinedAgain(TargetTable old, RelationDescriptor shape) {
+        TargetTable next =
+                new TargetTable(
+                        shape, null, options.encoding(), TableState.HELD, old.fromPosition(), null);
+        next.pin(old.pin());
+        next.setAside(old.reason(), old.positionLsn());
+        next.discardedRows.add(old.discardedRows.sum());
+        return next;
+    }
+
+    void replace(TargetTable next) {
+        tables.put(next.key(), next);
+    }
+
+    Derivation derive(RelationDescriptor shape) {
+        Derivation derivation = TableMapping.derive(shape, options.rules());
+        if (derivation instanceof Derivation.Mapped mapped) {
+            mapped.notes().forEach(note -> log.info("{}", note));
+        }
+        return derivation;
+    }
+
+    MappingRules rules() {
+        return options.rules();
+    }
+
+    SourceEncoding encoding() {
+        return options.encoding();
+    }
+
+    /** True while rows from before the attach are still delivered: no table is altered in place. */
+    boolean loadsOnly() {
+        return loadsOnly;
+    }
+
+    void setLoadsOnly(boolean now) {
+        loadsOnly = now;
+    }
+
+    OnDrop onDrop() {
+        return options.onDrop();
+    }
+
+    // names and marks
+
+    /**
+     * Takes a name for a table, beside those that it has.
+     *
+     * @return null if it has it now; else the table that has it
+     */
+    @Nullable TargetTable claim(TargetTable table, TargetName name) {
+        Long owner = claims.putIfAbsent(name, table.key());
+        if (owner == null || owner == table.key()) {
+            return null;
+        }
+        TargetTable other = tables.get(owner);
+        if (other == null || (other.state() == TableState.DROPPED && other.isOpen())) {
+            claims.remove(name, owner);
+            return claim(table, name);
+        }
+        return other;
+    }
+
+    void releaseOthers(TargetTable table, TargetName kept) {
+        claims.entrySet()
+                .removeIf(claim -> claim.getValue() == table.key() && !claim.getKey().equals(kept));
+    }
+
+    void release(TargetTable table) {
+        claims.values().removeIf(owner -> owner == table.key());
+    }
+
+    /** A table in walshadow's own database that belongs to nobody else. */
+    TargetName scratch(String purpose, TargetTable table) {
+        return new TargetName(
+                options.metadataDatabase(),
+                purpose
+                        + "_"
+                        + Integer.toUnsignedString(table.databaseOid())
+                        + "_"
+                        + Integer.toUnsignedString(table.relationOid()));
+    }
+
+    /** By which a table in ClickHouse is known to be this one's. */
+    String comment(TargetTable table) {
+        return mark() + oids(table);
+    }
+
+    String stagingComment(TargetTable table) {
+        return mark() + oids(table) + ", loading";
+    }
+
+    boolean isMarkOf(TargetTable table, String comment) {
+        return comment.equals(comment(table)) || comment.equals(stagingComment(table));
+    }
+
+    boolean isOurs(String comment) {
+        return comment.startsWith(mark());
+    }
+
+    private String mark() {
+        return "walshadow: source "
+                + Long.toUnsignedString(options.systemIdentifier())
+                + ", table ";
+    }
+
+    private static String oids(TargetTable table) {
+        return Integer.toUnsignedString(table.databaseOid())
+                + "."
+                + Integer.toUnsignedString(table.relationOid());
+    }
+
+    // the ledger
 
     private LedgerRow row(TargetTable table) {
-        TableMapping mapping = table.mapping();
+        TargetTable.Pin pin = table.pin();
+        TableMapping mapping = table.isStaged() ? table.mapping() : pin.applied();
+        if (mapping == null) {
+            mapping = table.mapping();
+        }
+        TableMapping pending = pin.pending();
         return new LedgerRow(
                 table.databaseOid(),
                 table.relationOid(),
@@ -369,12 +526,21 @@ public final class TargetTables {
                 table.shape().name().name(),
                 mapping == null ? "" : mapping.database(),
                 mapping == null ? "" : mapping.table(),
-                table.state(),
+                table.isStaged() && table.state() == TableState.LIVE
+                        ? TableState.LOADING
+                        : table.state(),
                 table.reason(),
                 table.positionLsn(),
                 table.baselineLsn(),
                 table.discardedRows.sum(),
-                mapping == null ? "" : mapping.toJson());
+                mapping == null ? "" : mapping.toJson(),
+                pin.since(),
+                pending == null ? "" : pending.toJson());
+    }
+
+    /** Writes what the ledger says of a table; throws what the client throws. */
+    synchronized void record(TargetTable table) {
+        write(List.of(row(table)));
     }
 
     private void write(List<LedgerRow> rows) {
@@ -394,6 +560,9 @@ public final class TargetTables {
     synchronized boolean writeChanges() {
         List<LedgerRow> rows = new ArrayList<>();
         for (TargetTable table : tables.values()) {
+            if (!table.isOpen() || table.isStaged()) {
+                continue; // what is on its way writes itself
+            }
             Written now = new Written(table.state(), table.positionLsn());
             if (!now.equals(written.get(table.key()))) {
                 rows.add(row(table));
@@ -415,46 +584,6 @@ public final class TargetTables {
         return tables.values();
     }
 
-    /**
-     * Names a table that appeared after the attach: held back, in the ledger from the next round
-     * on.
-     */
-    void appeared(RelationDescriptor relation, String reason) {
-        long key = Quarantine.key(relation.databaseOid(), relation.oid());
-        if (!tables.containsKey(key)) {
-            tables.put(key, held(relation, reason));
-        }
-    }
-
-    /**
-     * Takes in a table that was created after the attach: all of its rows come in the WAL, so it is
-     * complete from the start. Creates its twin, or holds it back with a reason.
-     *
-     * @param position the commit position of its creation
-     * @throws dev.walshadow.base.RetryException if ClickHouse does not answer; call again
-     */
-    synchronized void create(RelationDescriptor shape, long position) {
-        long key = Quarantine.key(shape.databaseOid(), shape.oid());
-        if (tables.containsKey(key)) {
-            return;
-        }
-        LedgerRow row = ledger.get(key);
-        TargetTable table = attached(row, shape);
-        if (row == null && table.state() == TableState.LOADING) {
-            List<String> problems = new ArrayList<>();
-            checkTarget(shape, table.mapped(), problems);
-            if (problems.isEmpty()) {
-                create(table.mapped());
-                table.setBaselineLsn(position);
-                table.loaded();
-            } else {
-                table = held(shape, String.join("; ", problems));
-            }
-        }
-        tables.put(key, table);
-        write(List.of(row(table)));
-    }
-
     /** True once per relation. */
     boolean firstSeen(RelationDescriptor relation) {
         return reported.add(Quarantine.key(relation.databaseOid(), relation.oid()));
@@ -463,7 +592,12 @@ public final class TargetTables {
     /** True if existing rows of this relation are to be loaded now. */
     public boolean wantsBaseline(int databaseOid, int relationOid) {
         TargetTable table = find(databaseOid, relationOid);
-        return table != null && table.state() == TableState.LOADING;
+        return table != null && isInitiallyLoading(table);
+    }
+
+    /** Its baseline is that of the attach. */
+    static boolean isInitiallyLoading(TargetTable table) {
+        return table.state() == TableState.LOADING && table.opening() == null;
     }
 
     /** How a table is mapped; null if it is held back or not followed. */

@@ -2,6 +2,7 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.transaction.CommittedChanges;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One committed transaction (or baseline chunk) on its way through planner and workers. Closed when
@@ -13,13 +14,49 @@ final class TransactionWork {
     final long sequence;
     final boolean baseline;
 
+    /** The table that all rows are of; null: each record says. */
+    final @Nullable TargetTable target;
+
+    /** What changes before the rows. */
+    final @Nullable CatalogChange catalog;
+
     private final AtomicInteger users = new AtomicInteger(1);
 
-    TransactionWork(CommittedChanges changes, AckLedger ledger, long sequence, boolean baseline) {
+    private TransactionWork(
+            CommittedChanges changes,
+            AckLedger ledger,
+            long sequence,
+            boolean baseline,
+            @Nullable TargetTable target,
+            @Nullable CatalogChange catalog) {
         this.changes = changes;
         this.ledger = ledger;
         this.sequence = sequence;
         this.baseline = baseline;
+        this.target = target;
+        this.catalog = catalog;
+    }
+
+    static TransactionWork committed(CommittedChanges changes, AckLedger ledger, long sequence) {
+        return new TransactionWork(changes, ledger, sequence, false, null, null);
+    }
+
+    /**
+     * @param target null: each record says
+     */
+    static TransactionWork baseline(
+            CommittedChanges changes,
+            AckLedger ledger,
+            long sequence,
+            @Nullable TargetTable target) {
+        return new TransactionWork(changes, ledger, sequence, true, target, null);
+    }
+
+    static TransactionWork catalog(CatalogChange change, AckLedger ledger, long sequence) {
+        // before the commit's own rows, which count from its position on
+        long position = change.position() - 1;
+        return new TransactionWork(
+                new EmptyChanges(position, position), ledger, sequence, false, null, change);
     }
 
     void retain() {

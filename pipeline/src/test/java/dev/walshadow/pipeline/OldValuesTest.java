@@ -172,8 +172,7 @@ final class OldValuesTest {
                 assertThat(h.rows(items)).isEqualTo(Map.of(2L, "f|new|6"));
                 h.client.execute("OPTIMIZE TABLE replayed.items FINAL");
                 h.pipeline.close();
-                h.tables = h.open();
-                h.tables.resume(h.shapes);
+                h.resume(0x200_0100);
                 h.start(0x200_0100);
             }
             assertThat(h.events).isEmpty();

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,7 @@ final class PipelineHarness implements AutoCloseable {
     final DescriptorLog descriptors;
     final List<RelationDescriptor> shapes = new ArrayList<>();
     final List<String> events = java.util.Collections.synchronizedList(new ArrayList<>());
+    final BlockingQueue<LoadTicket> loads = new LinkedBlockingQueue<>();
     UnaryOperator<PipelineOptions> tune = options -> options;
     @Nullable SourceLookup lookup;
     TargetTables tables;
@@ -63,7 +66,8 @@ final class PipelineHarness implements AutoCloseable {
                         SYSTEM,
                         "test",
                         MappingRules.defaults().withNames("", metadata, Map.of()),
-                        SourceEncoding.UTF8));
+                        SourceEncoding.UTF8,
+                        TargetTables.OnDrop.RETAIN));
     }
 
     /** First attach; every table is live at once, as if it had been empty. */
@@ -94,12 +98,20 @@ final class PipelineHarness implements AutoCloseable {
                                 client, descriptors, tables, quarantine, new Recorder(), lookup));
     }
 
+    /** The tables as a later start has them. */
+    void resume(long durable) {
+        tables = open();
+        tables.resume(
+                descriptors,
+                durable,
+                relation -> shapes.stream().anyMatch(shape -> shape.oid() == relation.oid()));
+    }
+
     /** As after a kill of the process: nothing but what is durable remains. */
     long restart() {
         long durable = pipeline.watermark().durableLsn();
         pipeline.close();
-        tables = open();
-        tables.resume(shapes);
+        resume(durable);
         quarantine = Quarantine.open(state, SYSTEM);
         start(durable);
         return durable;
@@ -155,6 +167,11 @@ final class PipelineHarness implements AutoCloseable {
         @Override
         public void unknownTable(RelationDescriptor relation, long commitPosition) {
             events.add("unknown " + relation.label());
+        }
+
+        @Override
+        public void loadWanted(LoadTicket load) {
+            loads.add(load);
         }
 
         @Override

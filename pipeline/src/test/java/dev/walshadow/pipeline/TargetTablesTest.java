@@ -76,7 +76,8 @@ final class TargetTablesTest {
                             PipelineHarness.SYSTEM + 1,
                             "other",
                             MappingRules.defaults().withNames("", h.metadata, Map.of()),
-                            SourceEncoding.UTF8);
+                            SourceEncoding.UTF8,
+                            TargetTables.OnDrop.RETAIN);
             assertThatThrownBy(() -> TargetTables.open(h.client, options))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("WS-1706")
@@ -162,28 +163,21 @@ final class TargetTablesTest {
     }
 
     @Test
-    void aShapeThatTheLedgerDoesNotKnowIsHeldBackAtTheNextStart() throws Exception {
+    void aShapeThatTheLedgerDoesNotKnowIsLoadedAtTheNextStart() throws Exception {
         ItemsTable items = new ItemsTable("reshaped", "items", 16500, 16503);
         try (PipelineHarness h = harness("reshaped", items).started()) {
-            h.pipeline.holdBack(
-                    new ItemsTable("reshaped", "newcomer", 16600, 16603).shape(), "it is new");
-            assertThat(h.pipeline.tables())
-                    .anyMatch(t ->
-                            t.name().name().equals("newcomer") && t.reason().equals("it is new"));
             h.pipeline.close();
-            h.shapes.set(
-                    0,
+            RelationDescriptor wider =
                     items.shape(
                             items.locator(),
                             List.of(
                                     ItemsTable.attribute(
-                                            5, "extra", 23, 4, true, 'i', 'p', false))));
-            h.tables = h.open();
-            h.tables.resume(h.shapes);
+                                            5, "extra", 23, 4, true, 'i', 'p', false)));
+            h.descriptors.append(0x200_0000, List.of(wider), List.of(), ItemsTable.DATABASE);
+            h.resume(0x200_0000);
             assertThat(h.tables.status())
                     .singleElement()
-                    .matches(t -> t.state() == TableState.HELD)
-                    .matches(t -> t.reason().contains("column extra was added"));
+                    .matches(t -> t.state() == TableState.LOADING);
         }
     }
 

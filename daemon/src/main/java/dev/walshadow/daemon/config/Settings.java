@@ -97,6 +97,14 @@ public final class Settings {
                     Kind.TEXTS,
                     "[]",
                     "Tables to leave out, same form; wins over include.");
+    public static final Setting<String> TABLES_ON_DROP =
+            optional(
+                    "tables",
+                    "on_drop",
+                    Kind.oneOf("retain", "warn", "drop"),
+                    "retain",
+                    "What becomes of a table in ClickHouse that is dropped on the source: its rows"
+                            + " stay, they stay and a warning is logged, or it is dropped too.");
     public static final Setting<String> TOAST_MODE =
             optional(
                     "toast",
@@ -179,6 +187,7 @@ public final class Settings {
                     SHADOW_BINARIES,
                     TABLES_INCLUDE,
                     TABLES_EXCLUDE,
+                    TABLES_ON_DROP,
                     TOAST_MODE,
                     BATCH_ROWS,
                     BATCH_BYTES,

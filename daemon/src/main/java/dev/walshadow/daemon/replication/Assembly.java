@@ -6,6 +6,7 @@ import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
+import dev.walshadow.pipeline.LoadTicket;
 import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.PipelineEvents;
 import dev.walshadow.pipeline.PipelineOptions;
@@ -67,6 +68,7 @@ final class Assembly implements AutoCloseable {
     final WalSender sender;
     final ShadowCluster shadow;
     final ReplicatedTables tables;
+    final TableLoads loads;
     final CatalogCapture capture;
     final LiveWalSource source;
     final ProgressKeeper progress;
@@ -93,11 +95,14 @@ final class Assembly implements AutoCloseable {
         this.log = log;
         pages = from.pages();
         archive = new SegmentArchive(state.archive(), pages);
-        pipeline = startPipeline(manifest, events, new SourceValues(database));
+        RecentCommits commits = new RecentCommits(pages.majorVersion());
+        loads = new TableLoads(database, pages.segmentSize(), commits);
+        pipeline = startPipeline(manifest, new Events(events, loads), new SourceValues(database));
+        loads.use(pipeline);
         buffer = new TransactionBuffer(bufferOptions(), pipeline);
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
-        tables = new ReplicatedTables(pipeline, prepared.selection());
+        tables = new ReplicatedTables(pipeline, prepared.selection(), log);
         capture =
                 new CatalogCapture(
                         log,
@@ -115,7 +120,8 @@ final class Assembly implements AutoCloseable {
                         buffer,
                         pipeline,
                         progress,
-                        sender);
+                        sender,
+                        commits);
         SegmentSink segments =
                 (startLsn, segment, length, next) -> {
                     archive.segmentComplete(startLsn, segment, length, next);
@@ -123,6 +129,18 @@ final class Assembly implements AutoCloseable {
                 };
         pump.tidyWith(this::tidy);
         pump.use(new WalStream(from, decodeFrom, sender::publish, pump::onRecord, segments));
+    }
+
+    private record Events(PipelineEvents others, TableLoads loads) implements PipelineEvents {
+        @Override
+        public void targetReachable(boolean reachable, String reason) {
+            others.targetReachable(reachable, reason);
+        }
+
+        @Override
+        public void loadWanted(LoadTicket load) {
+            loads.wanted(load);
+        }
     }
 
     private Pipeline startPipeline(Manifest manifest, PipelineEvents events, SourceLookup lookup) {
@@ -261,6 +279,7 @@ final class Assembly implements AutoCloseable {
     @Override
     public void close() {
         source.close();
+        loads.close();
         beside.forEach(Thread::interrupt);
         pipeline.close();
         shadow.close();

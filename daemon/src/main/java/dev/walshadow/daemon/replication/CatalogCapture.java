@@ -13,10 +13,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,13 +27,12 @@ import org.slf4j.LoggerFactory;
 final class CatalogCapture {
     /** Told what a capture found, before the commit is handed on. */
     interface Changes {
-        /** A relation that the log did not know. */
-        void appeared(RelationDescriptor relation, long position) throws InterruptedException;
-
-        /** Another shape, name or storage. */
-        void changed(RelationDescriptor before, RelationDescriptor after, long position);
-
-        void dropped(RelationDescriptor before, long position);
+        /**
+         * @param position of the commit; from there on the changes hold
+         * @param firstLsn where a restart must begin so that this is told again
+         */
+        void changed(long position, long firstLsn, List<DescriptorLog.Change> changes)
+                throws InterruptedException;
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(CatalogCapture.class);
@@ -73,10 +70,17 @@ final class CatalogCapture {
         return holdNanos;
     }
 
-    /** Captures what a boundary changed; returns when it is durable. */
+    /**
+     * Captures what a boundary changed; returns when it is durable. A boundary that an earlier
+     * process has captured is told again from the log.
+     */
     void hold(CatalogBoundary boundary) throws InterruptedException {
         long position = boundary.nextLsn();
-        if (position <= log.lastLsn() || !concernsUs(boundary)) {
+        if (position <= log.lastLsn()) {
+            tell(position, boundary.commitLsn(), log.changesAt(position, databaseOid), changes);
+            return;
+        }
+        if (!concernsUs(boundary)) {
             return;
         }
         boolean all = boundary.allRelations() || boundary.allTypes() || boundary.allNames();
@@ -87,7 +91,8 @@ final class CatalogCapture {
         long started = System.nanoTime();
         List<RelationDescriptor> found =
                 read(boundary.replayLsn(), c -> all ? reader.readAll(c) : reader.read(c, named));
-        record(position, found, all ? null : named, changes);
+        List<DescriptorLog.Change> news = record(position, found, all ? null : named);
+        tell(position, boundary.commitLsn(), news, changes);
         holds++;
         holdNanos += System.nanoTime() - started;
     }
@@ -112,11 +117,19 @@ final class CatalogCapture {
      * seed changed without a hold, so commits in between were decoded with the seed.
      */
     void captureAll(long position, Changes sinceSeed) throws InterruptedException {
-        record(position, read(position, reader::readAll), null, sinceSeed);
+        tell(
+                position,
+                position,
+                record(position, read(position, reader::readAll), null),
+                sinceSeed);
     }
 
-    private interface News {
-        void tell() throws InterruptedException;
+    private static void tell(
+            long position, long firstLsn, List<DescriptorLog.Change> news, Changes told)
+            throws InterruptedException {
+        if (!news.isEmpty()) {
+            told.changed(position, firstLsn, news);
+        }
     }
 
     private interface CatalogRead {
@@ -140,11 +153,12 @@ final class CatalogCapture {
     }
 
     /**
+     * Makes durable what was found.
+     *
      * @param named the relations that were asked for; null: all were
      */
-    private void record(
-            long position, List<RelationDescriptor> found, int @Nullable [] named, Changes told)
-            throws InterruptedException {
+    private List<DescriptorLog.Change> record(
+            long position, List<RelationDescriptor> found, int @Nullable [] named) {
         Map<Integer, RelationDescriptor> before = new HashMap<>();
         if (named == null) {
             log.active(position).stream()
@@ -159,34 +173,23 @@ final class CatalogCapture {
             }
         }
         List<RelationDescriptor> present = new ArrayList<>();
-        List<News> news = new ArrayList<>();
-        Set<Integer> seen = new HashSet<>();
+        List<DescriptorLog.Change> news = new ArrayList<>();
         for (RelationDescriptor relation : found) {
-            seen.add(relation.oid());
             RelationDescriptor known = log.find(databaseOid, relation.oid(), position);
-            if (relation.equals(known)) {
-                continue;
-            }
-            present.add(relation);
-            if (known == null) {
-                news.add(() -> told.appeared(relation, position));
-            } else {
-                news.add(() -> told.changed(known, relation, position));
+            before.remove(relation.oid());
+            if (!relation.equals(known)) {
+                present.add(relation);
+                news.add(new DescriptorLog.Change(known, relation));
             }
         }
         List<Integer> dropped = new ArrayList<>();
         for (RelationDescriptor known : before.values()) {
-            if (!seen.contains(known.oid())) {
-                dropped.add(known.oid());
-                news.add(() -> told.dropped(known, position));
-            }
+            dropped.add(known.oid());
+            news.add(new DescriptorLog.Change(known, null));
         }
-        // before the log: after a crash in between, the boundary is held again
-        for (News each : news) {
-            each.tell();
-        }
-        if (!present.isEmpty() || !dropped.isEmpty()) {
+        if (!news.isEmpty()) {
             log.append(position, present, dropped, databaseOid);
         }
+        return news;
     }
 }

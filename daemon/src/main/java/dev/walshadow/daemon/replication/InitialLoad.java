@@ -459,14 +459,19 @@ final class InitialLoad implements AutoCloseable {
         assembly.pump.observe(transactions::onRecord, null);
         assembly.pump.holdFloorAt(transactions::floor);
         assembly.keepShapes();
-        assembly.runBeside(
-                "deferred-rows",
+        assembly.pipeline.onlyLoad(true);
+        DeferredDelivery delivery =
                 new DeferredDelivery(
                         rows,
                         transactions,
                         source::open,
-                        session ->
-                                SourceDatabase.currentPosition(session, prepared.segmentSize())));
+                        session -> SourceDatabase.currentPosition(session, prepared.segmentSize()));
+        assembly.runBeside(
+                "deferred-rows",
+                () -> {
+                    delivery.run();
+                    assembly.pipeline.onlyLoad(false);
+                });
     }
 
     // ---- for others

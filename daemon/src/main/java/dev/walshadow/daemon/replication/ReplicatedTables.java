@@ -1,118 +1,94 @@
 package dev.walshadow.daemon.replication;
 
+import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationShapes;
 import dev.walshadow.daemon.preflight.TableSelection;
 import dev.walshadow.pipeline.Pipeline;
-import dev.walshadow.pipeline.PipelineCodes;
+import dev.walshadow.pipeline.RelationChange;
 import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
-import dev.walshadow.postgres.Lsn;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Decides what a catalog change means for the replicated tables: a changed shape sets the table
- * aside, by name and with the difference; a new table is taken in. Called by the pump at a hold.
+ * Picks from what a commit changed what concerns selected tables, and hands it to the pipeline.
+ * Called by the pump at a hold.
  */
 final class ReplicatedTables implements CatalogCapture.Changes {
-    private static final Logger LOG = LoggerFactory.getLogger(ReplicatedTables.class);
-
-    private static final String REMEDY =
-            "attach anew with an empty [state] dir and empty target tables";
-
     private final Pipeline pipeline;
     private final TableSelection selection;
+    private final DescriptorLog log;
 
-    ReplicatedTables(Pipeline pipeline, TableSelection selection) {
+    ReplicatedTables(Pipeline pipeline, TableSelection selection, DescriptorLog log) {
         this.pipeline = pipeline;
         this.selection = selection;
+        this.log = log;
     }
 
     @Override
-    public void appeared(RelationDescriptor relation, long position) throws InterruptedException {
-        if (selection.matches(relation)) {
-            LOG.info("{} was created at {}", relation.label(), Lsn.format(position));
-            pipeline.addTable(relation, position);
+    public void changed(long position, long firstLsn, List<DescriptorLog.Change> changes)
+            throws InterruptedException {
+        List<RelationChange> selected = new ArrayList<>();
+        for (DescriptorLog.Change change : changes) {
+            RelationDescriptor before = selected(change.before());
+            RelationDescriptor after = selected(change.after());
+            if (before != null || after != null) {
+                boolean older =
+                        (before == null && change.before() != null)
+                                || (after != null && hasForeignStorage(after, position));
+                selected.add(new RelationChange(before, after, older));
+            }
         }
+        hand(position, firstLsn, selected);
     }
 
-    @Override
-    public void changed(RelationDescriptor before, RelationDescriptor after, long position) {
-        String difference = RelationShapes.shapeDiffers(before, after);
-        if (difference != null && selection.matches(before)) {
-            setAside(
-                    before,
-                    "its shape changed at "
-                            + Lsn.format(position)
-                            + ": "
-                            + difference
-                            + "; "
-                            + REMEDY,
-                    position);
+    private @Nullable RelationDescriptor selected(@Nullable RelationDescriptor relation) {
+        return relation != null && selection.matches(relation) ? relation : null;
+    }
+
+    /** Storage that was filled as another relation's, whose rows nobody kept. */
+    private boolean hasForeignStorage(RelationDescriptor after, long position) {
+        if (after.locator() == null) {
+            return false;
         }
+        RelationDescriptor owner = log.find(after.locator(), position - 1);
+        return owner != null && owner.oid() != after.oid();
     }
 
-    @Override
-    public void dropped(RelationDescriptor before, long position) {
-        if (selection.matches(before)) {
-            setAside(
-                    before,
-                    "the table was dropped on the source at "
-                            + Lsn.format(position)
-                            + "; its rows stay in ClickHouse as they were",
-                    position);
+    private void hand(long position, long firstLsn, List<RelationChange> selected)
+            throws InterruptedException {
+        if (!selected.isEmpty()) {
+            pipeline.changeRelations(position, firstLsn, selected);
         }
     }
 
     /**
      * For what changed while the initial load ran. Commits of that time were decoded with the
      * shapes and the storage from before it, so rows in newer storage, and of newer tables, are not
-     * here: such a table is stopped by name.
+     * here: such a table is loaded anew.
      */
     CatalogCapture.Changes duringInitialLoad() {
-        return new CatalogCapture.Changes() {
-            @Override
-            public void appeared(RelationDescriptor relation, long position) {
-                if (selection.matches(relation)) {
-                    pipeline.holdBack(
-                            relation, "it was created while the initial load ran; " + REMEDY);
+        return (position, firstLsn, changes) -> {
+            List<RelationChange> selected = new ArrayList<>();
+            for (DescriptorLog.Change change : changes) {
+                RelationDescriptor before = selected(change.before());
+                RelationDescriptor after = selected(change.after());
+                if (after != null && (before == null || differs(before, after))) {
+                    selected.add(new RelationChange(before, after, true));
+                } else if (before != null && after == null) {
+                    selected.add(new RelationChange(before, null, false));
                 }
             }
-
-            @Override
-            public void changed(
-                    RelationDescriptor before, RelationDescriptor after, long position) {
-                String difference = RelationShapes.shapeDiffers(before, after);
-                if (difference == null && !Objects.equals(before.locator(), after.locator())) {
-                    difference = "its storage changed (TRUNCATE, VACUUM FULL, CLUSTER)";
-                }
-                if (difference != null && selection.matches(before)) {
-                    setAside(
-                            before,
-                            "while the initial load ran: " + difference + "; " + REMEDY,
-                            position);
-                }
-            }
-
-            @Override
-            public void dropped(RelationDescriptor before, long position) {
-                ReplicatedTables.this.dropped(before, position);
-            }
+            hand(position, firstLsn, selected);
         };
     }
 
-    private void setAside(RelationDescriptor relation, String reason, long position) {
-        LOG.warn("{} {}: {}", PipelineCodes.SHAPE_CHANGED, relation.label(), reason);
-        pipeline.quarantine(
-                relation.databaseOid(),
-                relation.oid(),
-                PipelineCodes.SHAPE_CHANGED,
-                reason,
-                position);
+    private static boolean differs(RelationDescriptor before, RelationDescriptor after) {
+        return RelationShapes.shapeDiffers(before, after) != null
+                || !Objects.equals(before.locator(), after.locator());
     }
 
     /** Every table that is held back or quarantined, with its reason. */

@@ -9,6 +9,8 @@ import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.pipeline.PipelineEvents;
+import dev.walshadow.pipeline.TableState;
+import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.SegmentArchive;
@@ -113,11 +115,7 @@ public final class Replication implements AutoCloseable {
         StreamSnapshot from =
                 new SegmentArchive(state.archive(), pages).resumeAt(manifest.resumeFloor());
         DescriptorLog log = DescriptorLog.open(state.descriptorLog(), manifest.systemIdentifier());
-        prepared.tables()
-                .resume(
-                        log.active(Long.MAX_VALUE).stream()
-                                .filter(prepared.selection()::matches)
-                                .toList());
+        prepared.tables().resume(log, manifest.durablePosition(), prepared.selection()::matches);
         Assembly parts = assemble(log, from, manifest.resumeFloor(), manifest);
         LOG.info(
                 "resuming at {}; durable up to {}",
@@ -185,7 +183,10 @@ public final class Replication implements AutoCloseable {
         ObjectNode answer = json.createObjectNode();
         long target = sourcePosition();
         answer.put("lsn", Lsn.format(target));
-        boolean durable = firstAttach.awaitDone(deadline) && awaitDurable(target, deadline);
+        boolean durable =
+                firstAttach.awaitDone(deadline)
+                        && awaitDurable(target, deadline)
+                        && awaitLoads(deadline);
         answer.put("durable", durable);
         if (!durable) {
             answer.put("message", Status.explain(prepared, firstAttach, assembly, failure.get()));
@@ -211,6 +212,11 @@ public final class Replication implements AutoCloseable {
         return false;
     }
 
+    private boolean awaitLoads(long deadline) throws InterruptedException {
+        Assembly parts = assembly;
+        return parts != null && parts.pipeline.awaitLoads(deadline);
+    }
+
     private long sourcePosition() {
         try (Connection session = source.open()) {
             return SourceDatabase.currentPosition(session, prepared.segmentSize());
@@ -220,6 +226,38 @@ public final class Replication implements AutoCloseable {
                     "the source's position cannot be asked for: " + e.getMessage(),
                     e);
         }
+    }
+
+    /**
+     * Has a table loaded anew from the source, whatever its state; returns when that has begun.
+     *
+     * @param name {@code schema.table}
+     */
+    public ObjectNode resync(JsonMapper json, String name) throws InterruptedException {
+        Assembly parts = assembly;
+        if (parts == null || !firstAttach.isDone()) {
+            throw new IllegalArgumentException(
+                    "the initial load is not finished: " + firstAttach.describe());
+        }
+        TableStatus table =
+                parts.pipeline.tables().stream()
+                        .filter(each -> each.name().toString().equals(name))
+                        .filter(each -> each.state() != TableState.DROPPED)
+                        .findFirst()
+                        .orElseThrow(() -> new IllegalArgumentException(
+                                "no table that is followed has the name '" + name + "'"));
+        CountDownLatch begun = new CountDownLatch(1);
+        parts.pump.ask(position -> {
+            parts.pipeline.reload(
+                    table.databaseOid(), table.relationOid(), position, "a resync was asked for");
+            begun.countDown();
+        });
+        while (!begun.await(POLL_NANOS, TimeUnit.NANOSECONDS)) {
+            if (ended.getCount() == 0) {
+                throw new IllegalStateException("the replication has ended");
+            }
+        }
+        return json.createObjectNode().put("ok", true).put("table", name);
     }
 
     /** What {@code walshadow status --json} prints. */

@@ -95,7 +95,7 @@ final class Status {
                     .put("discarded", table.discardedRows())
                     .put("last_commit", Lsn.format(table.lastCommitLsn()))
                     .put("reason", table.reason());
-            whole &= table.state() == TableState.LIVE || table.state() == TableState.LOADING;
+            whole &= table.state() != TableState.HELD && table.state() != TableState.QUARANTINED;
         }
         return whole;
     }

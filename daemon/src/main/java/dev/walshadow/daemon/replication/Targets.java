@@ -8,6 +8,7 @@ import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.source.replication.ConnectionSettings;
+import java.util.Locale;
 import java.util.Map;
 
 /** Opens the target as the configuration says. */
@@ -44,7 +45,11 @@ public final class Targets {
                         systemIdentifier,
                         source.toString(),
                         rules,
-                        SourceEncoding.named(encoding)));
+                        SourceEncoding.named(encoding),
+                        TargetTables.OnDrop.valueOf(
+                                configuration
+                                        .get(Settings.TABLES_ON_DROP)
+                                        .toUpperCase(Locale.ROOT))));
     }
 
     private static boolean hasTime64(ClickHouseClient client) {

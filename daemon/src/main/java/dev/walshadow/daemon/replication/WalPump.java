@@ -10,6 +10,8 @@ import dev.walshadow.source.WalSource;
 import dev.walshadow.source.WalStream;
 import dev.walshadow.transaction.TransactionBuffer;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +25,11 @@ final class WalPump implements Runnable {
     /** What the pump does between chunks: the hand-off of the initial load, for one. */
     interface Between {
         void atRecordEnd(long position) throws InterruptedException;
+    }
+
+    /** Something that only the pump may do, between records. */
+    interface Errand {
+        void run(long handedOn) throws InterruptedException;
     }
 
     /** Who else wants to see the records, before they are buffered. */
@@ -39,6 +46,8 @@ final class WalPump implements Runnable {
     private final Pipeline pipeline;
     private final ProgressKeeper progress;
     private final WalSender sender;
+    private final RecentCommits commits;
+    private final Queue<Errand> errands = new ConcurrentLinkedQueue<>();
     private final WalChunk chunk = new WalChunk();
 
     private @Nullable WalStream stream;
@@ -62,7 +71,8 @@ final class WalPump implements Runnable {
             TransactionBuffer buffer,
             Pipeline pipeline,
             ProgressKeeper progress,
-            WalSender sender) {
+            WalSender sender,
+            RecentCommits commits) {
         this.source = source;
         this.timeline = timeline;
         this.start = start;
@@ -70,6 +80,7 @@ final class WalPump implements Runnable {
         this.pipeline = pipeline;
         this.progress = progress;
         this.sender = sender;
+        this.commits = commits;
     }
 
     /** Before the thread starts. */
@@ -109,6 +120,11 @@ final class WalPump implements Runnable {
         tidying = newTidying;
     }
 
+    /** Has the pump do something soon. Any thread. */
+    void ask(Errand errand) {
+        errands.add(errand);
+    }
+
     /** Ends the pump with this cause. Any thread. */
     void fail(Throwable cause) {
         failure = cause;
@@ -146,6 +162,7 @@ final class WalPump implements Runnable {
         if (observer != null) {
             observer.onRecord(record);
         }
+        commits.onRecord(record);
         if (boundary != null && capture != null) {
             capture.hold(boundary);
         }
@@ -173,6 +190,9 @@ final class WalPump implements Runnable {
             handedOn = into.lastRecordEnd();
             if (between != null) {
                 between.atRecordEnd(handedOn);
+            }
+            for (Errand errand = errands.poll(); errand != null; errand = errands.poll()) {
+                errand.run(handedOn);
             }
             pipeline.advance(handedOn);
             if (keepsProgress) {

@@ -112,6 +112,7 @@ public final class Verification {
     public Outcome run(@Nullable String only, VerifyProgress progress)
             throws InterruptedException, SQLException {
         SourceDatabase database = SourceDatabase.of(configuration);
+        awaitCurrent(); // so that the ledger has what the catalogs have
         try (Connection session = database.openOrExplain();
                 ClickHouseClient client = Targets.client(configuration)) {
             List<RelationDescriptor> relations = new CatalogReader().readAll(session);
@@ -127,7 +128,6 @@ public final class Verification {
             TableComparison comparison =
                     new TableComparison(
                             source, new TargetRows(client), this::awaitCurrent, progress);
-            awaitCurrent();
             return compareAll(tables, relations, only, comparison, progress, session);
         }
     }
@@ -150,6 +150,9 @@ public final class Verification {
             }
             TableMapping mapping = tables.ledgerMapping(table.databaseOid(), table.relationOid());
             RelationDescriptor relation = byOid.get(table.relationOid());
+            if (table.state() == TableState.DROPPED) {
+                continue;
+            }
             if (table.state() == TableState.HELD || table.state() == TableState.QUARANTINED) {
                 setAside.add(table.name() + ": " + table.reason());
             } else if (mapping == null || relation == null) {

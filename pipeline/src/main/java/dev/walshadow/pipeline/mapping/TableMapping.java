@@ -98,9 +98,14 @@ public record TableMapping(
 
     /** The same under another name, for a table that is built beside and exchanged. */
     public String toDdl(String tableName) {
+        return toDdl(database, tableName);
+    }
+
+    /** The same in another place. */
+    public String toDdl(String databaseName, String tableName) {
         return Ddl.createTable(
                 new Ddl.TableDefinition(
-                        database, tableName, definitions(), engine(), keyNames(), settings));
+                        databaseName, tableName, definitions(), engine(), keyNames(), settings));
     }
 
     private String engine() {

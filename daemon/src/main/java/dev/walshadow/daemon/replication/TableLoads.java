@@ -1,0 +1,154 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.bootstrap.reload.LoadShape;
+import dev.walshadow.bootstrap.reload.TableLoad;
+import dev.walshadow.pipeline.LoadTicket;
+import dev.walshadow.pipeline.Pipeline;
+import dev.walshadow.postgres.Lsn;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings tables' rows from the source while the stream goes on: a few at a time, each until it is
+ * done or overtaken by another change of the table.
+ */
+final class TableLoads implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(TableLoads.class);
+    private static final int AT_ONCE = 2;
+    private static final long RETRY_CEILING_MILLIS = 5_000;
+    private static final long CHANGE_POLL_CEILING_MILLIS = 200;
+
+    private final SourceDatabase source;
+    private final int segmentSize;
+    private final RecentCommits commits;
+    private final CompletableFuture<Pipeline> pipeline = new CompletableFuture<>();
+    private final Semaphore places = new Semaphore(AT_ONCE);
+    private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    private final AtomicLong rows = new AtomicLong();
+    private volatile boolean closed;
+
+    TableLoads(SourceDatabase source, int segmentSize, RecentCommits commits) {
+        this.source = source;
+        this.segmentSize = segmentSize;
+        this.commits = commits;
+    }
+
+    void use(Pipeline running) {
+        pipeline.complete(running);
+    }
+
+    /** Rows loaded by this process. */
+    long rows() {
+        return rows.get();
+    }
+
+    /** Begins a load; returns at once. */
+    void wanted(LoadTicket load) {
+        Thread thread =
+                Thread.ofVirtual()
+                        .name("load " + load.shape().label())
+                        .unstarted(() -> {
+                            try {
+                                run(load);
+                            } catch (InterruptedException e) {
+                                Thread.currentThread().interrupt(); // closing
+                            } finally {
+                                threads.remove(Thread.currentThread());
+                            }
+                        });
+        threads.add(thread);
+        if (!closed) {
+            thread.start();
+        }
+    }
+
+    private void run(LoadTicket load) throws InterruptedException {
+        Pipeline into;
+        try {
+            into = pipeline.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e);
+        }
+        places.acquire();
+        try {
+            LOG.info(
+                    "loading {} as of {}: {}",
+                    load.shape().label(),
+                    Lsn.format(load.position()),
+                    load.reason());
+            attempts(load, into);
+        } catch (QuarantineException e) {
+            into.quarantine(load, e);
+        } finally {
+            places.release();
+        }
+    }
+
+    private void attempts(LoadTicket load, Pipeline into) throws InterruptedException {
+        Backoff broken = new Backoff(RETRY_CEILING_MILLIS);
+        Backoff differing = new Backoff(CHANGE_POLL_CEILING_MILLIS);
+        while (load.isWanted()) {
+            try {
+                if (attempt(load, into)) {
+                    return;
+                }
+                differing.pause();
+            } catch (SQLException e) {
+                LOG.warn(
+                        "loading {} was interrupted and begins anew: {}",
+                        load.shape().label(),
+                        e.getMessage());
+                broken.pause();
+            }
+        }
+    }
+
+    /** False: the table is another one on the source by now, which the stream will tell. */
+    private boolean attempt(LoadTicket load, Pipeline into)
+            throws InterruptedException, SQLException {
+        LoadShape form = LoadShape.of(load.shape(), load.mapping());
+        into.beginLoad(load, form.virtual(), form.mapping());
+        long[] last = new long[1];
+        TableLoad.Outcome outcome =
+                new TableLoad(source::open, TableLoad.Options.defaults())
+                        .run(
+                                load.shape(),
+                                load.mapping(),
+                                load.position(),
+                                (xmin, xmax, inProgress) ->
+                                        commits.areSeen(load.position(), xmax, inProgress),
+                                chunk -> {
+                                    rows.addAndGet(chunk.recordCount());
+                                    last[0] = into.submitLoad(load, chunk);
+                                    return last[0];
+                                },
+                                TableLoad.Progress.NONE);
+        if (!(outcome instanceof TableLoad.Outcome.Loaded(long count, long _))) {
+            return false;
+        }
+        long position;
+        try (Connection session = source.open()) {
+            position = SourceDatabase.currentPosition(session, segmentSize);
+        }
+        if (into.completeLoad(load, last[0], position)) {
+            LOG.info("{} is loaded: {} rows", load.shape().label(), count);
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        threads.forEach(Thread::interrupt);
+    }
+}

@@ -1,0 +1,45 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What has to happen in ClickHouse between two generations of a table: after the last row of the
+ * earlier one is durable, before the first of the later one is sent (I9). {@link TargetDdl} does
+ * it.
+ */
+sealed interface Opening {
+    /** The generation before; null: this is the first in this process. */
+    @Nullable TargetTable previous();
+
+    /** The table does not exist yet, and all of its rows come in the WAL. */
+    record Create() implements Opening {
+        @Override
+        public @Nullable TargetTable previous() {
+            return null;
+        }
+    }
+
+    /**
+     * The table that is there is made to fit.
+     *
+     * @param from the mapping it has
+     * @param before the shape that {@code from} was made for
+     */
+    record Alter(@Nullable TargetTable previous, TableMapping from, RelationDescriptor before)
+            implements Opening {}
+
+    /**
+     * The rows come from the source, into a staging table.
+     *
+     * @param reason for people
+     */
+    record Load(@Nullable TargetTable previous, String reason) implements Opening {}
+
+    /** The table was dropped on the source. */
+    record Drop(@Nullable TargetTable previous) implements Opening {}
+
+    /** Nothing can be sent any more; the rows of before stay. */
+    record Hold(TargetTable previous) implements Opening {}
+}

@@ -1,0 +1,447 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.QuarantineException;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.pipeline.ddl.ShapeChange;
+import dev.walshadow.pipeline.ddl.TableAlteration;
+import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.pipeline.mapping.TableShape;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Changes tables in ClickHouse and the ledger with them. Every step can be repeated from its start,
+ * whatever of it an earlier process has done. A table of ours is known by its comment, wherever it
+ * has been renamed to. Runs on threads of its own; waits while ClickHouse does not answer.
+ */
+final class TargetDdl {
+    private static final Logger LOG = LoggerFactory.getLogger(TargetDdl.class);
+    private static final long CLAIM_POLL_MILLIS = 2;
+
+    private final ClickHouseClient client;
+    private final TargetTables tables;
+    private final Quarantine quarantine;
+    private final TargetReachability reachability;
+    private final PipelineEvents events;
+
+    /** One idempotent step. */
+    private interface Step {
+        void run() throws InterruptedException;
+    }
+
+    TargetDdl(
+            ClickHouseClient client,
+            TargetTables tables,
+            Quarantine quarantine,
+            TargetReachability reachability,
+            PipelineEvents events) {
+        this.client = client;
+        this.tables = tables;
+        this.quarantine = quarantine;
+        this.reachability = reachability;
+        this.events = events;
+    }
+
+    /**
+     * What the table's generation begins with.
+     *
+     * @throws QuarantineException if ClickHouse refuses it, or the table's place is taken
+     */
+    void open(TargetTable table) throws InterruptedException {
+        switch (Objects.requireNonNull(table.opening())) {
+            case Opening.Create _ -> create(table);
+            case Opening.Alter alter -> alter(table, alter);
+            case Opening.Load load -> beginLoad(table, load.reason());
+            case Opening.Drop drop -> drop(table, drop.previous());
+            case Opening.Hold hold -> hold(table, hold.previous());
+        }
+    }
+
+    private void until(TargetTable table, Step step) throws InterruptedException {
+        Backoff backoff = new Backoff(5_000);
+        while (true) {
+            long started = System.nanoTime();
+            try {
+                step.run();
+                reachability.answered(table);
+                return;
+            } catch (RetryException | ConfigurationException e) {
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                reachability.failed(table, e, started);
+                backoff.pause();
+            }
+        }
+    }
+
+    private void create(TargetTable table) throws InterruptedException {
+        TargetName name = TargetName.of(table.mapped());
+        claim(table, name);
+        until(
+                table,
+                () -> {
+                    client.execute(Ddl.createDatabase(name.database()));
+                    makeRoom(table, name);
+                    client.execute(table.mapped().toDdl());
+                    mark(table, name);
+                    table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    tables.record(table);
+                });
+    }
+
+    /** Makes the table that is there fit; what ClickHouse refuses to do is loaded instead. */
+    private void alter(TargetTable table, Opening.Alter alter) throws InterruptedException {
+        ShapeChange change =
+                ShapeChange.decide(alter.from(), alter.before(), table.shape(), tables.rules());
+        try {
+            until(
+                    table,
+                    () -> {
+                        table.pin(
+                                new TargetTable.Pin(
+                                        alter.from(), table.fromPosition(), table.mapped()));
+                        tables.record(table);
+                    });
+            TargetName name = move(table);
+            until(
+                    table,
+                    () -> {
+                        alter(table, name, alter.from(), change);
+                        mark(table, name);
+                        table.pin(
+                                new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                        tables.record(table);
+                    });
+        } catch (QuarantineException e) {
+            LOG.warn("{} cannot be altered: {}", table.label(), e.getMessage());
+            table.load();
+            beginLoad(table, "ClickHouse refused to alter it: " + e.getMessage());
+        }
+    }
+
+    private void alter(
+            TargetTable table, TargetName name, TableMapping from, ShapeChange change) {
+        switch (change) {
+            case ShapeChange.Unchanged _ -> {}
+            case ShapeChange.InPlace _ ->
+                    TableAlteration.inPlace(
+                            client,
+                            name.database(),
+                            name.table(),
+                            from,
+                            table.mapped(),
+                            table.shape(),
+                            tables.encoding());
+            case ShapeChange.Beside _ -> {
+                TargetName scratch = tables.scratch("beside", table);
+                TableAlteration.beside(
+                        client,
+                        name.database(),
+                        name.table(),
+                        scratch.database(),
+                        scratch.table(),
+                        from,
+                        table.mapped(),
+                        table.shape(),
+                        tables.encoding());
+            }
+            case ShapeChange.Load load -> throw notAlterable(table, load.reason());
+            case ShapeChange.HeldBack held ->
+                    throw notAlterable(table, String.join("; ", held.reasons()));
+        }
+    }
+
+    private static QuarantineException notAlterable(TargetTable table, String reason) {
+        return new QuarantineException(
+                PipelineCodes.SHAPE_CHANGED, table.label() + " cannot be altered: " + reason);
+    }
+
+    /** Brings the table to the place where it belongs now. */
+    private TargetName move(TargetTable table) throws InterruptedException {
+        TargetName name = TargetName.of(table.mapped());
+        TargetName[] home = new TargetName[1];
+        until(table, () -> home[0] = home(table, name));
+        if (home[0].equals(name)) {
+            claim(table, name);
+            return name;
+        }
+        if (tables.claim(table, name) != null) {
+            // its owner may want ours: out of the way first
+            TargetName parking = tables.scratch("moving", table);
+            until(
+                    table,
+                    () -> {
+                        if (home(table, name).equals(home[0])) {
+                            client.execute(rename(home[0], parking));
+                        }
+                    });
+            tables.release(table);
+            claim(table, name);
+        }
+        until(
+                table,
+                () -> {
+                    TargetName now = home(table, name);
+                    if (!now.equals(name)) {
+                        client.execute(Ddl.createDatabase(name.database()));
+                        makeRoom(table, name);
+                        client.execute(rename(now, name));
+                    }
+                });
+        tables.releaseOthers(table, name);
+        LOG.info("{} is in {} now", table.label(), name);
+        return name;
+    }
+
+    /** Where the table is; {@code wanted} if it is there. */
+    private TargetName home(TargetTable table, TargetName wanted) {
+        List<TargetName> places = places(table);
+        if (places.isEmpty()) {
+            throw new QuarantineException(
+                    PipelineCodes.TARGET_MISSING,
+                    "the table of " + table.label() + " is not in ClickHouse any more");
+        }
+        return places.contains(wanted) ? wanted : places.getFirst();
+    }
+
+    // loads
+
+    private void beginLoad(TargetTable table, String reason) throws InterruptedException {
+        TargetName staging = tables.scratch("loading", table);
+        TableMapping mapping = table.mapped();
+        until(
+                table,
+                () -> {
+                    table.pin(new TargetTable.Pin(null, table.fromPosition(), null));
+                    tables.record(table);
+                    client.execute(Ddl.dropTable(staging.database(), staging.table()));
+                    client.execute(mapping.toDdl(staging.database(), staging.table()));
+                    client.execute(comment(staging, tables.stagingComment(table)));
+                });
+        quarantine.remove(table.databaseOid(), table.relationOid());
+        takePlace(table);
+        table.stage(staging);
+        events.loadWanted(new LoadTicket(table, reason));
+    }
+
+    /** The rows of before are read under the new name, and leave their old one to others. */
+    private void takePlace(TargetTable table) throws InterruptedException {
+        boolean[] there = new boolean[1];
+        until(table, () -> there[0] = !places(table).isEmpty());
+        if (there[0]) {
+            move(table);
+        } else {
+            tables.releaseOthers(table, TargetName.of(table.mapped()));
+        }
+    }
+
+    /** The staging table, which is complete, becomes the target. */
+    void exchange(TargetTable table) throws InterruptedException {
+        TargetName name = TargetName.of(table.mapped());
+        TargetName staging = tables.scratch("loading", table);
+        claim(table, name);
+        until(
+                table,
+                () -> {
+                    client.execute(Ddl.createDatabase(name.database()));
+                    if (exists(staging) && isStaging(table, staging)) {
+                        makeRoom(table, name);
+                        client.execute(
+                                exists(name)
+                                        ? "EXCHANGE TABLES "
+                                                + name.quoted()
+                                                + " AND "
+                                                + staging.quoted()
+                                        : rename(staging, name));
+                    }
+                    mark(table, name);
+                    table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    table.unstage(name);
+                    tables.record(table);
+                });
+        tables.releaseOthers(table, name);
+        until(
+                table,
+                () -> {
+                    client.execute(Ddl.dropTable(staging.database(), staging.table()));
+                    dropCopies(table, name);
+                });
+    }
+
+    private boolean isStaging(TargetTable table, TargetName name) {
+        return tables.stagingComment(table).equals(commentOf(name));
+    }
+
+    /** Earlier tables of the same source table, under other names. */
+    private void dropCopies(TargetTable table, TargetName kept) {
+        for (TargetName copy : places(table)) {
+            if (!copy.equals(kept)) {
+                client.execute(Ddl.dropTable(copy.database(), copy.table()));
+            }
+        }
+    }
+
+    // ends
+
+    private void drop(TargetTable table, @Nullable TargetTable previous)
+            throws InterruptedException {
+        until(
+                table,
+                () -> {
+                    dropStaging(table, previous);
+                    for (TargetName name : places(table)) {
+                        end(table, name);
+                    }
+                    table.pin(new TargetTable.Pin(table.mapping(), table.fromPosition(), null));
+                    tables.record(table);
+                });
+        quarantine.remove(table.databaseOid(), table.relationOid());
+        tables.release(table);
+    }
+
+    private void end(TargetTable table, TargetName name) {
+        switch (tables.onDrop()) {
+            case RETAIN -> {}
+            case WARN ->
+                    LOG.warn(
+                            "{} {} was dropped on the source; its rows stay in {}",
+                            PipelineCodes.DROPPED,
+                            table.label(),
+                            name);
+            case DROP -> client.execute(Ddl.dropTable(name.database(), name.table()));
+        }
+    }
+
+    private void hold(TargetTable table, TargetTable previous) throws InterruptedException {
+        until(
+                table,
+                () -> {
+                    dropStaging(table, previous);
+                    tables.record(table);
+                });
+    }
+
+    private void dropStaging(TargetTable table, @Nullable TargetTable previous) {
+        if (previous != null && previous.isStaged()) {
+            TargetName staging = tables.scratch("loading", table);
+            client.execute(Ddl.dropTable(staging.database(), staging.table()));
+        }
+    }
+
+    // names
+
+    /**
+     * Waits until no other table is under that name.
+     *
+     * @throws QuarantineException if one is there to stay
+     */
+    private void claim(TargetTable table, TargetName name) throws InterruptedException {
+        while (true) {
+            TargetTable owner = tables.claim(table, name);
+            if (owner == null) {
+                return;
+            }
+            boolean stays =
+                    owner.mapping() != null
+                            && TargetName.of(owner.mapped()).equals(name)
+                            && owner.state() != TableState.DROPPED;
+            if (stays) {
+                throw new QuarantineException(
+                        PipelineCodes.NAME_COLLISION,
+                        owner.label()
+                                + " and "
+                                + table.label()
+                                + " would both arrive in "
+                                + name
+                                + ": rename one of them, or leave one out by [tables] exclude, then"
+                                + " load it anew");
+            }
+            Thread.sleep(CLAIM_POLL_MILLIS);
+        }
+    }
+
+    /** Moves the rows of a dropped table aside; a table of somebody else is left alone. */
+    private void makeRoom(TargetTable table, TargetName name) {
+        String comment = commentOf(name);
+        if (comment == null || tables.isMarkOf(table, comment)) {
+            return;
+        }
+        if (tables.isOurs(comment)) {
+            TargetName aside = aside(name);
+            LOG.info("{} of a dropped table is kept as {}", name, aside);
+            client.execute(rename(name, aside));
+            return;
+        }
+        TableShape existing = TableShape.read(client, name.database(), name.table());
+        if (existing == null) {
+            return;
+        }
+        List<String> differences = table.mapped().differences(existing);
+        boolean filled = client.queryValue("SELECT 1 FROM " + name.quoted() + " LIMIT 1") != null;
+        if (!differences.isEmpty() || filled) {
+            throw new QuarantineException(
+                    PipelineCodes.TARGET_NOT_EMPTY,
+                    table.label()
+                            + " cannot arrive in "
+                            + name
+                            + ", which exists and is not walshadow's: drop or rename that table,"
+                            + " then load "
+                            + table.label()
+                            + " anew");
+        }
+    }
+
+    private TargetName aside(TargetName name) {
+        for (int i = 1; ; i++) {
+            TargetName free =
+                    new TargetName(
+                            name.database(), name.table() + "_dropped" + (i == 1 ? "" : "_" + i));
+            if (!exists(free)) {
+                return free;
+            }
+        }
+    }
+
+    private void mark(TargetTable table, TargetName name) {
+        client.execute(comment(name, tables.comment(table)));
+    }
+
+    private static String comment(TargetName name, String text) {
+        return "ALTER TABLE " + name.quoted() + " MODIFY COMMENT " + Ddl.literal(text);
+    }
+
+    private static String rename(TargetName from, TargetName to) {
+        return "RENAME TABLE " + from.quoted() + " TO " + to.quoted();
+    }
+
+    private boolean exists(TargetName name) {
+        return commentOf(name) != null;
+    }
+
+    private @Nullable String commentOf(TargetName name) {
+        return client.queryValue(
+                "SELECT comment FROM system.tables WHERE database = "
+                        + Ddl.literal(name.database())
+                        + " AND name = "
+                        + Ddl.literal(name.table()));
+    }
+
+    /** Where this source table's rows are in ClickHouse, by the tables' comments. */
+    private List<TargetName> places(TargetTable table) {
+        return client
+                .query(
+                        "SELECT database, name FROM system.tables WHERE comment = "
+                                + Ddl.literal(tables.comment(table)))
+                .stream()
+                .map(row -> new TargetName(String.valueOf(row[0]), String.valueOf(row[1])))
+                .toList();
+    }
+}

@@ -1,0 +1,246 @@
+package dev.walshadow.pipeline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.embedded.EmbeddedClickHouse;
+import dev.walshadow.pipeline.ItemsTable.Big;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tables that are created, dropped, renamed and loaded while rows flow, on the real engine. */
+final class TableChangesTest {
+    @TempDir static Path directory;
+
+    private static EmbeddedClickHouse server;
+
+    @BeforeAll
+    static void start() {
+        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
+        return new PipelineHarness(directory, server.url(), name, tables);
+    }
+
+    private static TestTransaction at(long lsn) {
+        return new TestTransaction(700, lsn);
+    }
+
+    private static void change(
+            PipelineHarness h, long position, RelationDescriptor before, RelationDescriptor after)
+            throws Exception {
+        h.descriptors.append(
+                position,
+                after == null ? List.of() : List.of(after),
+                after == null ? List.of(before.oid()) : List.of(),
+                ItemsTable.DATABASE);
+        h.pipeline.changeRelations(
+                position, position - 0x10, List.of(new RelationChange(before, after, false)));
+    }
+
+    private static void loadAll(PipelineHarness h, LoadTicket load, TestTransaction rows)
+            throws Exception {
+        h.pipeline.beginLoad(load, load.shape(), load.mapping());
+        long last = h.pipeline.submitLoad(load, rows);
+        assertThat(h.pipeline.completeLoad(load, last, 0)).isTrue();
+    }
+
+    @Test
+    void aCreatedTableTakesItsRowsAtOnce() throws Exception {
+        ItemsTable items = new ItemsTable("made", "items", 16500, 16503);
+        ItemsTable later = new ItemsTable("made", "later", 16600, 16603);
+        try (PipelineHarness h = harness("made", items).started()) {
+            change(h, 0x200_0100, null, later.shape());
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(later, 1, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(later)).isEqualTo(Map.of(1L, "a|b|1"));
+            assertThat(h.status(later).state()).isEqualTo(TableState.LIVE);
+            h.shapes.add(later.shape());
+            h.restart();
+            // the same again, as after a kill
+            h.pipeline.changeRelations(
+                    0x200_0100,
+                    0x200_00F0,
+                    List.of(new RelationChange(null, later.shape(), false)));
+            h.pipeline.commit(
+                    at(0x200_0200)
+                            .insert(later, 2, "a", Big.inline("b"), 1)
+                            .committed(0x200_0300, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(later)).hasSize(2);
+        }
+    }
+
+    @Test
+    void aTableIsLoadedWhileItsChangesGoOn() throws Exception {
+        ItemsTable items = new ItemsTable("anew", "items", 16500, 16503);
+        try (PipelineHarness h = harness("anew", items).started()) {
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(items, 1, "old", Big.inline("b"), 1)
+                            .insert(items, 2, "old", Big.inline("b"), 1)
+                            .insert(items, 3, "old", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
+            LoadTicket load = h.loads.take();
+            assertThat(load.position()).isEqualTo(0x200_0100);
+            h.pipeline.commit(
+                    at(0x200_0200)
+                            .insert(items, 4, "new", Big.inline("b"), 1)
+                            .delete(items, 2)
+                            .update(items, null, 3, "newer", Big.external(9001, 5), 2)
+                            .committed(0x200_0300, 1));
+            // until it is complete, readers see the table as it was
+            assertThat(h.rows(items)).hasSize(3);
+            assertThat(h.pipeline.awaitLoads(System.nanoTime())).isFalse();
+            loadAll(
+                    h,
+                    load,
+                    TestTransaction.baseline(load.position())
+                            .insert(items, 1, "loaded", Big.inline("b"), 1)
+                            .insert(items, 2, "loaded", Big.inline("b"), 1)
+                            .insert(items, 3, "loaded", Big.inline("value"), 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items))
+                    .isEqualTo(Map.of(1L, "loaded|b|1", 3L, "newer|value|2", 4L, "new|b|1"));
+            assertThat(h.status(items).state()).isEqualTo(TableState.LIVE);
+            assertThat(h.pipeline.awaitLoads(System.nanoTime())).isTrue();
+            h.pipeline.commit(
+                    at(0x200_0400)
+                            .insert(items, 5, "last", Big.inline("b"), 1)
+                            .committed(0x200_0500, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).hasSize(4);
+            assertThat(h.client.queryValue("SELECT count() FROM system.tables WHERE database = 'walshadow_anew' AND name LIKE"
+                            + " 'loading%'"))
+                    .isEqualTo("0");
+            assertThat(h.events).isEmpty();
+        }
+    }
+
+    @Test
+    void anUnfinishedLoadBeginsAnewAfterARestart() throws Exception {
+        ItemsTable items = new ItemsTable("again", "items", 16500, 16503);
+        try (PipelineHarness h = harness("again", items).started()) {
+            h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
+            LoadTicket first = h.loads.take();
+            h.pipeline.submitLoad(
+                    first,
+                    TestTransaction.baseline(first.position())
+                            .insert(items, 9, "half", Big.inline("b"), 1));
+            h.pipeline.advance(0x200_0200);
+            assertThat(h.restart()).isEqualTo(0x200_0200);
+            LoadTicket second = h.loads.take();
+            assertThat(second.position()).isEqualTo(0x200_0200);
+            assertThat(h.status(items).state()).isEqualTo(TableState.LOADING);
+            loadAll(
+                    h,
+                    second,
+                    TestTransaction.baseline(second.position())
+                            .insert(items, 1, "whole", Big.inline("b"), 1));
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "whole|b|1"));
+            h.restart();
+            assertThat(h.loads).isEmpty();
+            assertThat(h.status(items).state()).isEqualTo(TableState.LIVE);
+        }
+    }
+
+    @Test
+    void aLaterChangeOvertakesALoad() throws Exception {
+        ItemsTable items = new ItemsTable("overtaken", "items", 16500, 16503);
+        try (PipelineHarness h = harness("overtaken", items).started()) {
+            h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
+            LoadTicket first = h.loads.take();
+            h.pipeline.commit(
+                    at(0x200_0110)
+                            .update(items, null, 3, "waits", Big.external(9001, 5), 2)
+                            .committed(0x200_0180, 1));
+            h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0200, "asked again");
+            LoadTicket second = h.loads.take();
+            assertThat(first.isWanted()).isFalse();
+            assertThat(h.pipeline.completeLoad(first, 0, 0)).isFalse();
+            loadAll(
+                    h,
+                    second,
+                    TestTransaction.baseline(second.position())
+                            .insert(items, 1, "second", Big.inline("b"), 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "second|b|1"));
+        }
+    }
+
+    @Test
+    void aDroppedTablesRowsStayAndItsNameIsFree() throws Exception {
+        ItemsTable items = new ItemsTable("gone", "items", 16500, 16503);
+        ItemsTable again = new ItemsTable("gone", "items", 16700, 16703);
+        try (PipelineHarness h = harness("gone", items).started()) {
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(items, 1, "first", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            change(h, 0x200_0200, items.shape(), null);
+            change(h, 0x200_0300, null, again.shape());
+            h.pipeline.commit(
+                    at(0x200_0280)
+                            .insert(again, 2, "second", Big.inline("b"), 1)
+                            .committed(0x200_0300, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(again)).isEqualTo(Map.of(2L, "second|b|1"));
+            assertThat(h.client.queryValue("SELECT id FROM gone.items_dropped FINAL"))
+                    .isEqualTo("1");
+            h.shapes.set(0, again.shape());
+            h.restart();
+            assertThat(h.status(again).state()).isEqualTo(TableState.LIVE);
+        }
+    }
+
+    @Test
+    void twoTablesExchangeTheirNames() throws Exception {
+        ItemsTable a = new ItemsTable("swap", "a", 16500, 16503);
+        ItemsTable b = new ItemsTable("swap", "b", 16600, 16603);
+        ItemsTable newA = new ItemsTable("swap", "b", 16500, 16503);
+        ItemsTable newB = new ItemsTable("swap", "a", 16600, 16603);
+        try (PipelineHarness h = harness("swap", a, b).started()) {
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(a, 1, "of a", Big.inline("b"), 1)
+                            .insert(b, 2, "of b", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.descriptors.append(
+                    0x200_0200,
+                    List.of(newA.shape(), newB.shape()),
+                    List.of(),
+                    ItemsTable.DATABASE);
+            List<RelationChange> changes =
+                    List.of(
+                            new RelationChange(a.shape(), newA.shape(), false),
+                            new RelationChange(b.shape(), newB.shape(), false));
+            server.delayInserts(Duration.ofMillis(50));
+            h.pipeline.changeRelations(0x200_0200, 0x200_01F0, changes);
+            h.pipeline.commit(
+                    at(0x200_0180)
+                            .insert(a, 3, "of a", Big.inline("b"), 1)
+                            .committed(0x200_0200, 1));
+            h.pipeline.flush();
+            server.delayInserts(Duration.ZERO);
+            assertThat(h.rows(newA)).isEqualTo(Map.of(1L, "of a|b|1", 3L, "of a|b|1"));
+            assertThat(h.rows(newB)).isEqualTo(Map.of(2L, "of b|b|1"));
+            assertThat(h.events).isEmpty();
+        }
+    }
+}
