@@ -15,7 +15,8 @@ import tools.jackson.databind.JsonNode;
 /** Loads a table anew from the source while the stream goes on. */
 @Command(
         name = "resync",
-        description = "Load a table anew from the source; readers see the old rows until it is done.")
+        description =
+                "Load a table anew from the source; readers see the old rows until it is done.")
 final class ResyncCommand implements Callable<Integer> {
     @Spec private CommandSpec command;
 

@@ -116,8 +116,7 @@ final class TargetDdl {
                     () -> {
                         alter(table, name, alter.from(), change);
                         mark(table, name);
-                        table.pin(
-                                new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                        table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                         tables.record(table);
                     });
         } catch (QuarantineException e) {
@@ -127,8 +126,7 @@ final class TargetDdl {
         }
     }
 
-    private void alter(
-            TargetTable table, TargetName name, TableMapping from, ShapeChange change) {
+    private void alter(TargetTable table, TargetName name, TableMapping from, ShapeChange change) {
         switch (change) {
             case ShapeChange.Unchanged _ -> {}
             case ShapeChange.InPlace _ ->

@@ -126,8 +126,10 @@ final class TableChangesTest {
                             .committed(0x200_0500, 1));
             h.pipeline.flush();
             assertThat(h.rows(items)).hasSize(4);
-            assertThat(h.client.queryValue("SELECT count() FROM system.tables WHERE database = 'walshadow_anew' AND name LIKE"
-                            + " 'loading%'"))
+            assertThat(
+                            h.client.queryValue(
+                                    "SELECT count() FROM system.tables WHERE database ="
+                                            + " 'walshadow_anew' AND name LIKE 'loading%'"))
                     .isEqualTo("0");
             assertThat(h.events).isEmpty();
         }

@@ -244,8 +244,9 @@ public final class Replication implements AutoCloseable {
                         .filter(each -> each.name().toString().equals(name))
                         .filter(each -> each.state() != TableState.DROPPED)
                         .findFirst()
-                        .orElseThrow(() -> new IllegalArgumentException(
-                                "no table that is followed has the name '" + name + "'"));
+                        .orElseThrow(() ->
+                                new IllegalArgumentException(
+                                        "no table that is followed has the name '" + name + "'"));
         CountDownLatch begun = new CountDownLatch(1);
         parts.pump.ask(position -> {
             parts.pipeline.reload(
