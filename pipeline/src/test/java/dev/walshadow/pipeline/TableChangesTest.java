@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -39,12 +40,15 @@ final class TableChangesTest {
     }
 
     private static void change(
-            PipelineHarness h, long position, RelationDescriptor before, RelationDescriptor after)
+            PipelineHarness h,
+            long position,
+            @Nullable RelationDescriptor before,
+            @Nullable RelationDescriptor after)
             throws Exception {
         h.descriptors.append(
                 position,
                 after == null ? List.of() : List.of(after),
-                after == null ? List.of(before.oid()) : List.of(),
+                before == null || after != null ? List.of() : List.of(before.oid()),
                 ItemsTable.DATABASE);
         h.pipeline.changeRelations(
                 position, position - 0x10, List.of(new RelationChange(before, after, false)));
@@ -146,6 +150,7 @@ final class TableChangesTest {
                     TestTransaction.baseline(first.position())
                             .insert(items, 9, "half", Big.inline("b"), 1));
             h.pipeline.advance(0x200_0200);
+            h.pipeline.flush();
             assertThat(h.restart()).isEqualTo(0x200_0200);
             LoadTicket second = h.loads.take();
             assertThat(second.position()).isEqualTo(0x200_0200);
