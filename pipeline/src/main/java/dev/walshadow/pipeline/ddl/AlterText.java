@@ -6,6 +6,7 @@ import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.encode.MissingLiteral;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -13,17 +14,17 @@ import java.util.List;
 final class AlterText {
     private AlterText() {}
 
-    /** All steps and the comment in one statement, which ClickHouse applies as one. */
-    static String of(
-            String database,
-            String table,
-            List<ColumnStep> steps,
-            RelationDescriptor after,
-            String comment) {
+    /** All steps and {@link #mark} in one statement, which ClickHouse applies as one. */
+    static String of(String table, List<ColumnStep> steps, RelationDescriptor after, String mark) {
         List<String> commands = new ArrayList<>();
         steps.forEach(step -> commands.add(command(step, after)));
-        commands.add("MODIFY COMMENT " + Ddl.literal(comment));
-        return "ALTER TABLE " + Ddl.qualified(database, table) + " " + String.join(", ", commands);
+        commands.add(mark);
+        return "ALTER TABLE " + table + " " + String.join(", ", commands);
+    }
+
+    /** The command that leaves a {@link ShapeMarker} behind. */
+    static String mark(TableMapping to, String marker) {
+        return "COMMENT COLUMN " + Ddl.identifier(to.meta().version()) + " " + Ddl.literal(marker);
     }
 
     private static String command(ColumnStep step, RelationDescriptor after) {

@@ -10,9 +10,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A table comment that says to which shape the table was last altered, and how far: {@code
- * walshadow shape 0123456789abcdef 1/2}. The digest is over attnums, names, types and key, so a
- * column that was dropped and added again under its name gives another one.
+ * A comment on the version column that says to which shape the table was last altered, and how far:
+ * {@code walshadow shape 0123456789abcdef 1/2}. The digest is over attnums, names, types and key,
+ * so a column that was dropped and added again under its name gives another one.
  */
 record ShapeMarker(String digest) {
     private static final Pattern TEXT =

@@ -18,10 +18,10 @@ import java.util.Set;
 /**
  * Makes a table conform to the new mapping, whatever of it an earlier, killed run has done.
  *
- * <p>How far that run came is read from the table's comment, which every statement here sets
- * together with what it does ({@link ShapeMarker}): columns alone cannot tell, e.g. after the names
- * of two columns were exchanged. Every failure is the client's, or a {@link QuarantineException}
- * that names the difference; repeating the call is always safe.
+ * <p>How far that run came is read from the comment of the version column, which every statement
+ * here sets together with what it does ({@link ShapeMarker}): columns alone cannot tell, e.g. after
+ * the names of two columns were exchanged. Every failure is the client's, or a {@link
+ * QuarantineException} that names the difference; repeating the call is always safe.
  */
 public final class TableAlteration {
     /** Wait for the rewriting of parts; on replicated tables only for our own replica. */
@@ -68,7 +68,12 @@ public final class TableAlteration {
         for (int i = done; i < statements.size(); i++) {
             String comment = marker.text(i + 1, statements.size());
             client.execute(
-                    AlterText.of(database, table, statements.get(i), after, comment), SYNCHRONOUS);
+                    AlterText.of(
+                            Ddl.qualified(database, table),
+                            statements.get(i),
+                            after,
+                            AlterText.mark(to, comment)),
+                    SYNCHRONOUS);
         }
         target.verify(to);
     }
@@ -97,11 +102,18 @@ public final class TableAlteration {
         String dropScratch = Ddl.dropTable(scratchDatabase, scratchTable);
         if (target.done(marker, from, to) == 0) {
             client.execute(dropScratch);
-            String create = to.toDdl(scratchDatabase, scratchTable);
-            client.execute(create + "\nCOMMENT " + Ddl.literal(marker.text(1, 1)));
+            client.execute(to.toDdl(scratchDatabase, scratchTable));
             String source = Ddl.qualified(database, table);
             String scratch = Ddl.qualified(scratchDatabase, scratchTable);
             client.execute(copy(source, scratch, from, to, after), COPYING);
+            // it takes the table's place with the table's own comment
+            client.execute(
+                    "ALTER TABLE "
+                            + scratch
+                            + " "
+                            + AlterText.mark(to, marker.text(1, 1))
+                            + ", MODIFY COMMENT "
+                            + Ddl.literal(target.comment()));
             client.execute("EXCHANGE TABLES " + source + " AND " + scratch);
         }
         target.verify(to);
@@ -143,20 +155,36 @@ public final class TableAlteration {
 
         /** How many statements of this change an earlier run has finished. */
         int done(ShapeMarker marker, TableMapping from, TableMapping to) {
+            TableShape there = shape();
+            int finished = marker.finished(versionComment(to));
+            if (finished > 0) {
+                return finished;
+            }
+            // the comment may have been lost or changed; the columns speak where they can
+            boolean conforms = to.differences(there).isEmpty();
+            return conforms && !has(there, from) ? Integer.MAX_VALUE : 0;
+        }
+
+        private String versionComment(TableMapping to) {
+            String comment =
+                    client.queryValue(
+                            "SELECT comment FROM system.columns WHERE database = "
+                                    + Ddl.literal(database)
+                                    + " AND table = "
+                                    + Ddl.literal(table)
+                                    + " AND name = "
+                                    + Ddl.literal(to.meta().version()));
+            return comment == null ? "" : comment;
+        }
+
+        String comment() {
             String comment =
                     client.queryValue(
                             "SELECT comment FROM system.tables WHERE database = "
                                     + Ddl.literal(database)
                                     + " AND name = "
                                     + Ddl.literal(table));
-            int finished = marker.finished(comment == null ? "" : comment);
-            if (finished > 0) {
-                return finished;
-            }
-            // the comment may have been lost or changed; the columns speak where they can
-            TableShape there = shape();
-            boolean conforms = to.differences(there).isEmpty();
-            return conforms && !has(there, from) ? Integer.MAX_VALUE : 0;
+            return comment == null ? "" : comment;
         }
 
         private static boolean has(TableShape there, TableMapping mapping) {

@@ -250,15 +250,25 @@ final class TableAlterationTest {
         assertThat(steps.statements()).hasSize(2);
         String first =
                 AlterText.of(
-                        table.database,
-                        "t",
+                        Ddl.qualified(table.database, "t"),
                         steps.statements().getFirst(),
                         after.shape(),
-                        ShapeMarker.of(change.mapping()).text(1, 2));
+                        AlterText.mark(
+                                change.mapping(), ShapeMarker.of(change.mapping()).text(1, 2)));
         client.execute(first);
         table.change(after);
         assertThat(table.rows().getFirst()).containsExactly("1", "a1", "b1", "1.25");
         assertThat(table.columns()).isEqualTo(table.wantedColumns());
+    }
+
+    private static void comment(Followed table, String text) {
+        client.execute("ALTER TABLE " + table.database + ".t MODIFY COMMENT " + Ddl.literal(text));
+    }
+
+    private static @Nullable String comment(Followed table) {
+        return client.queryValue(
+                "SELECT comment FROM system.tables WHERE name = 't' AND database = "
+                        + Ddl.literal(table.database));
     }
 
     @Test
@@ -268,6 +278,7 @@ final class TableAlterationTest {
         Shapes after = table.shape.rename("a", "x").rename("b", "a").rename("x", "b");
         ShapeChange change = table.decide(after);
         assertThat(change).isInstanceOf(ShapeChange.Beside.class);
+        comment(table, "whose it is");
         // killed in the middle of the copy
         client.execute(change.mapping().toDdl("scratch", table.database));
         client.execute(
@@ -277,6 +288,8 @@ final class TableAlterationTest {
                         + table.database
                         + ".t LIMIT 2");
         table.alter(change, after);
+        assertThat(comment(table)).isEqualTo("whose it is");
+        comment(table, "changed");
         // killed after the exchange: what is left to do is to drop the scratch table
         client.execute("CREATE TABLE scratch." + table.database + " AS " + table.database + ".t");
         table.alter(change, after);

@@ -35,8 +35,7 @@ final class MissingLiteralTest {
                             Conversion.FLOAT64,
                             List.of("Infinity", "-Infinity", "-0", "0.1", "5e-324")),
                     new Case("Decimal(9, 2)", Conversion.DECIMAL, List.of("-9999999.99", "NaN")),
-                    new Case(
-                            "Decimal(76, 38)", Conversion.DECIMAL, List.of("-1e-38", "1", "1e37")),
+                    new Case("Decimal(76, 38)", Conversion.DECIMAL, List.of("-1e-38", "1", "1e37")),
                     new Case("Decimal(19, 2)", Conversion.MONEY, List.of("-$92.05", "$1,000.00")),
                     new Case(
                             "UUID",
@@ -65,7 +64,13 @@ final class MissingLiteralTest {
                     new Case(
                             "String",
                             Conversion.CHARACTERS,
-                            List.of("", "a'b\\c`\n\t\0%", "é€😀", "NULL", "[]", "x".repeat(10_000))),
+                            List.of(
+                                    "",
+                                    "a'b\\c`\n\t\0%",
+                                    "é€😀",
+                                    "NULL",
+                                    "[]",
+                                    "x".repeat(10_000))),
                     new Case("String", Conversion.BYTES, List.of("\\x", "\\x00ff5c27fe80")));
 
     @TempDir Path folder;
@@ -116,7 +121,8 @@ final class MissingLiteralTest {
                         + type.print()
                         + (literal == null ? "" : " DEFAULT " + literal));
         byte[][] found = new byte[1][];
-        client.readRowBinary("SELECT " + name + " FROM t", (InputStream in) -> found[0] = in.readAllBytes());
+        client.readRowBinary(
+                "SELECT " + name + " FROM t", (InputStream in) -> found[0] = in.readAllBytes());
         assertThat(found[0]).as(one.type() + " " + text).isEqualTo(bytes.toByteArray());
     }
 }
