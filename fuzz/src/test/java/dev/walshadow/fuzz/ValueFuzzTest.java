@@ -11,6 +11,8 @@ import dev.walshadow.postgres.value.JsonbText;
 import dev.walshadow.postgres.value.NumericScaler;
 import dev.walshadow.postgres.value.NumericText;
 import dev.walshadow.postgres.value.Pglz;
+import dev.walshadow.postgres.value.SendForm;
+import dev.walshadow.postgres.value.SendForms;
 import dev.walshadow.postgres.value.ToastPointer;
 import dev.walshadow.postgres.value.TypeOid;
 import dev.walshadow.postgres.value.ValueCodec;
@@ -84,6 +86,32 @@ final class ValueFuzzTest {
         print(new ArrayText(-1, 'i', ',', codec(TypeOid.TEXT)), bytes, 0, bytes.length);
         print(new ArrayText(-1, 'i', ',', codec(TypeOid.NUMERIC)), bytes, 0, bytes.length);
         print(new ArrayText(-2, 'c', ',', codec(TypeOid.CSTRING)), bytes, 0, bytes.length);
+    }
+
+    /** What COPY sends; first byte: the type. */
+    @FuzzTest(maxDuration = "1m")
+    void sent(byte[] bytes) {
+        if (bytes.length == 0) {
+            return;
+        }
+        SendForm numeric = Objects.requireNonNull(SendForms.builtin(TypeOid.NUMERIC));
+        SendForm int2 = Objects.requireNonNull(SendForms.builtin(TypeOid.INT2));
+        SendForm scalar = SendForms.builtin(SCALARS[(bytes[0] & 0xFF) % SCALARS.length]);
+        store(scalar == null ? SendForms.jsonbAsText() : scalar, bytes);
+        store(numeric, bytes);
+        store(SendForms.array(numeric, -1, 'i'), bytes);
+        store(SendForms.array(int2, 2, 's'), bytes);
+    }
+
+    private static void store(SendForm form, byte[] bytes) {
+        ByteBuilder out = new ByteBuilder(64);
+        out.putByte('!');
+        try {
+            form.append(bytes, 1, bytes.length - 1, out);
+        } catch (QuarantineException e) {
+            return;
+        }
+        Invariant.check(out.array()[0] == '!', "what was appended before stays");
     }
 
     /** First two bytes: the raw size. */

@@ -10,6 +10,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -70,9 +71,8 @@ final class LoadSession implements AutoCloseable {
 
     /**
      * 1 the snapshot, 2 the insert position, 3 microseconds since 2000, 4 whether the locked name
-     * is the wanted table, 5 its rows by the statistics, 6 whether a transaction that the snapshot
-     * takes for running has committed and waits for a standby. The snapshot is taken before the
-     * statement runs, so the insert position lies behind it.
+     * is the wanted table, 5 its rows by the statistics. The snapshot is taken before the statement
+     * runs, so the insert position lies behind it.
      */
     private static final String SNAPSHOT =
             """
@@ -81,10 +81,14 @@ final class LoadSession implements AutoCloseable {
                     * 1000000)::int8,
                    EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                            WHERE n.nspname = ? AND c.relname = ? AND c.oid = ?::int8::oid),
-                   coalesce((SELECT reltuples FROM pg_class WHERE oid = ?::int8::oid), -1)::int8,
-                   EXISTS (SELECT 1 FROM pg_stat_activity a
-                           WHERE a.wait_event = 'SyncRep' AND a.backend_xid IN
-                               (SELECT x::xid FROM pg_snapshot_xip(pg_current_snapshot()) x))\
+                   coalesce((SELECT reltuples FROM pg_class WHERE oid = ?::int8::oid), -1)::int8\
+            """;
+
+    /** Transactions that have committed but stay invisible until a standby answers. */
+    private static final String WAITING_FOR_STANDBY =
+            """
+            SELECT backend_xid::text::int8 FROM pg_stat_activity
+            WHERE wait_event = 'SyncRep' AND backend_xid IS NOT NULL\
             """;
 
     private static final String LABELS =
@@ -115,8 +119,18 @@ final class LoadSession implements AutoCloseable {
             long insertPosition,
             long micros,
             boolean sameTable,
-            long rows,
-            boolean waitsForStandby) {}
+            long rows) {
+        /** Whether the snapshot takes one of these for running. */
+        boolean hidesAny(Set<Long> xids) {
+            for (long running : inProgress) {
+                if (xids.contains(running)) {
+                    return true;
+                }
+            }
+            // xids are compared on a circle of 32 bits
+            return xids.stream().anyMatch(xid -> (int) (xid - xmax) >= 0);
+        }
+    }
 
     /**
      * A row of pg_enum.
@@ -157,6 +171,18 @@ final class LoadSession implements AutoCloseable {
                 return row.next() ? new RelationName(text(row, 1), text(row, 2)) : null;
             }
         }
+    }
+
+    /** Xids without epoch; outside any transaction. */
+    Set<Long> waitingForStandby() throws SQLException {
+        Set<Long> xids = new HashSet<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(WAITING_FOR_STANDBY)) {
+            while (row.next()) {
+                xids.add(row.getLong(1));
+            }
+        }
+        return xids;
     }
 
     /**
@@ -200,8 +226,7 @@ final class LoadSession implements AutoCloseable {
                         Lsn.parse(text(row, 2)),
                         row.getLong(3),
                         row.getBoolean(4),
-                        row.getLong(5),
-                        row.getBoolean(6));
+                        row.getLong(5));
             }
         }
     }

@@ -34,7 +34,8 @@ public final class TableLoad {
     public sealed interface Outcome {
         /**
          * @param insertPosition the source's WAL insert position taken after the snapshot: every
-         *     commit that the snapshot sees ends at or below it
+         *     commit that the snapshot sees ends at or below it. It may lie behind the header of a
+         *     page that holds no record yet.
          */
         record Loaded(long rows, long insertPosition) implements Outcome {}
 
@@ -213,9 +214,10 @@ public final class TableLoad {
 
         Outcome run() throws SQLException, InterruptedException {
             try (LoadSession session = LoadSession.open(sessions)) {
+                Set<Long> awaited = session.waitingForStandby();
                 long pause = options.firstPauseMillis();
                 while (true) {
-                    Outcome outcome = attempt(session);
+                    Outcome outcome = attempt(session, awaited);
                     if (outcome != null) {
                         return outcome;
                     }
@@ -234,8 +236,13 @@ public final class TableLoad {
             }
         }
 
-        /** Null: once more. */
-        private @Nullable Outcome attempt(LoadSession session)
+        /**
+         * Null: once more.
+         *
+         * @param awaited transactions that a snapshot must see, since they may have committed at or
+         *     below the position; those that wait for a standby later have committed later
+         */
+        private @Nullable Outcome attempt(LoadSession session, Set<Long> awaited)
                 throws SQLException, InterruptedException {
             RelationName name = session.name(shape.oid());
             if (name == null) {
@@ -248,7 +255,7 @@ public final class TableLoad {
             if (!snapshot.sameTable()) {
                 return again("the table was renamed");
             }
-            if (snapshot.waitsForStandby()) {
+            if (snapshot.hidesAny(awaited)) {
                 return again("a committed transaction waits for a synchronous standby");
             }
             if (!consumers

@@ -226,6 +226,17 @@ final class LoadedTable implements TableLoad.Rows {
         };
     }
 
+    /** A column's values in RowBinary form. */
+    byte[] valueBytes(String column) {
+        int index = block.nativeBlock().names().indexOf(column);
+        ColumnBuffer buffer = block.nativeBlock().column(index);
+        ByteBuilder out = new ByteBuilder(64);
+        for (int row = 0; row < buffer.rows(); row++) {
+            buffer.rowBinary(row, out);
+        }
+        return out.toByteArray();
+    }
+
     /** A String column's values, null for NULL; rows in the order of the load. */
     List<@Nullable String> strings(String column) {
         int index = block.nativeBlock().names().indexOf(column);

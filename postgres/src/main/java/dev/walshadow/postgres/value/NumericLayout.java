@@ -53,7 +53,7 @@ final class NumericLayout {
     static void appendSent(byte[] bytes, int offset, int length, ByteBuilder out) {
         Malformed.requireInside("numeric", bytes, offset, length);
         int count = length < SENT_HEADER ? -1 : SendForms.short2(bytes, offset) & 0xFFFF;
-        if (length != SENT_HEADER + 2 * count) {
+        if (count < 0 || length != SENT_HEADER + 2 * count) {
             throw malformed("its digits", count + " in " + length + " bytes", offset);
         }
         int sign = SendForms.short2(bytes, offset + 4) & 0xFFFF;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.QuarantineException;
+import java.util.HexFormat;
 import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -130,5 +131,32 @@ final class MalformedValueTest {
         }
         assertThat(answers[0]).isGreaterThan(1_000);
         assertThat(answers[1]).isGreaterThan(1_000);
+    }
+
+    @Test
+    void refusesSentValuesThatAreCut() {
+        SendForm numeric = Objects.requireNonNull(SendForms.builtin(TypeOid.NUMERIC));
+        SendForm text = Objects.requireNonNull(SendForms.builtin(TypeOid.TEXT));
+        SendForm inet = Objects.requireNonNull(SendForms.builtin(TypeOid.INET));
+        SendForm bits = Objects.requireNonNull(SendForms.builtin(TypeOid.VARBIT));
+        SendForm uuid = Objects.requireNonNull(SendForms.builtin(TypeOid.UUID));
+        cut(numeric, "0002 0001 4000 0002 0001 0bb8");
+        cut(inet, "02 20 00 04 01020304");
+        cut(bits, "00000009 ff80");
+        cut(uuid, "00112233445566778899aabbccddeeff");
+        cut(
+                SendForms.array(text, -1, 'i'),
+                "00000001 00000001 00000019 00000002 00000001 ffffffff 00000003 616263");
+    }
+
+    private static void cut(SendForm form, String hex) {
+        byte[] bytes = HexFormat.of().parseHex(hex.replace(" ", ""));
+        form.append(bytes, 0, bytes.length, new ByteBuilder(16));
+        for (int length = 0; length < bytes.length; length++) {
+            int shorter = length;
+            assertThatThrownBy(() -> form.append(bytes, 0, shorter, new ByteBuilder(16)))
+                    .as("%s cut at %d", hex, length)
+                    .isInstanceOf(QuarantineException.class);
+        }
     }
 }
