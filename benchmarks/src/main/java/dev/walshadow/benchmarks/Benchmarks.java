@@ -25,7 +25,8 @@ public final class Benchmarks implements Callable<Integer> {
     enum Part {
         JMH,
         DRAIN,
-        LATENCY
+        LATENCY,
+        HOLD
     }
 
     @Spec private CommandSpec command;
@@ -48,6 +49,12 @@ public final class Benchmarks implements Callable<Integer> {
             defaultValue = "60",
             description = "How long latency is measured (default ${DEFAULT-VALUE}).")
     private int seconds;
+
+    @Option(
+            names = "--changes",
+            defaultValue = "1000",
+            description = "How many table changes hold (default ${DEFAULT-VALUE}).")
+    private int changes;
 
     @Option(
             names = "--postgres",
@@ -83,6 +90,10 @@ public final class Benchmarks implements Callable<Integer> {
         if (parts.contains(Part.LATENCY)) {
             say("latency, " + seconds + " s after the warm-up");
             figures.addAll(CommitLatency.measure(major, seconds));
+        }
+        if (parts.contains(Part.HOLD)) {
+            say("holds of " + changes + " changes of tables");
+            figures.addAll(HoldLatency.measure(major, changes));
         }
         PrintWriter out = command.commandLine().getOut();
         out.println(Figure.HEADER);

@@ -113,22 +113,6 @@ final class CatalogAssembly {
         types.put(type.oid(), type);
     }
 
-    String relationOids() {
-        return CatalogQueries.oidArray(
-                drafts.keySet().stream().mapToInt(Integer::intValue).toArray());
-    }
-
-    /** Types that columns name themselves; dropped columns name none. */
-    String typeOids() {
-        return CatalogQueries.oidArray(
-                drafts.values().stream()
-                        .flatMap(draft -> draft.attributes().stream())
-                        .mapToInt(AttributeDescriptor::typeOid)
-                        .filter(oid -> oid != 0)
-                        .distinct()
-                        .toArray());
-    }
-
     List<RelationDescriptor> build() {
         List<RelationDescriptor> relations = new ArrayList<>(drafts.size());
         for (Draft draft : drafts.values()) {

@@ -2,21 +2,77 @@ package dev.walshadow.shadow;
 
 /**
  * The statements of {@link CatalogReader}, the same for 15-18. The reader's transaction has {@code
- * search_path = pg_catalog}. A parameter is an array of OIDs in its text form.
+ * search_path = pg_catalog}.
+ *
+ * <p>A read of relations is a {@link #ALL} or {@link #NAMED} prefix, which defines the relations as
+ * {@code wanted(oid)}, before each of the bodies. No statement needs another's result, so all of
+ * them go to the server in one round trip.
  */
 final class CatalogQueries {
     /** FirstNormalObjectId: below it are the objects that initdb made. */
     private static final String FIRST_NORMAL_OID = "16384";
 
-    /** Values are read as text: pin the settings that shape it. */
-    static final String[] SETTINGS = {
-        "search_path", "pg_catalog",
-        "datestyle", "ISO, MDY",
-        "intervalstyle", "postgres",
-        "timezone", "UTC",
-        "extra_float_digits", "1",
-        "bytea_output", "hex",
-    };
+    /** Values are read as text: pins the settings that shape it, until the transaction's end. */
+    static final String PIN_SETTINGS =
+            """
+            SELECT pg_catalog.set_config('search_path', 'pg_catalog', true),
+                   pg_catalog.set_config('datestyle', 'ISO, MDY', true),
+                   pg_catalog.set_config('intervalstyle', 'postgres', true),
+                   pg_catalog.set_config('timezone', 'UTC', true),
+                   pg_catalog.set_config('extra_float_digits', '1', true),
+                   pg_catalog.set_config('bytea_output', 'hex', true)\
+            """;
+
+    /**
+     * For a read of few relations: index scans whatever the statistics say, which a standby does
+     * not gather for itself, and one plan for ever. Until the transaction's end.
+     */
+    static final String PIN_PLANS =
+            """
+            SELECT pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
+                   pg_catalog.set_config('enable_seqscan', 'off', true),
+                   pg_catalog.set_config('enable_hashjoin', 'off', true),
+                   pg_catalog.set_config('enable_mergejoin', 'off', true)\
+            """;
+
+    private static final String IS_WANTED =
+            "c.relkind IN ('r', 'p', 'm', 't') AND c.relpersistence <> 't'";
+
+    /** Every relation of the session's database. */
+    static final String ALL =
+            """
+            WITH RECURSIVE wanted(oid) AS MATERIALIZED (
+                SELECT c.oid FROM pg_class c
+                WHERE %s AND c.oid >= %s)
+            """
+                    .formatted(IS_WANTED, FIRST_NORMAL_OID);
+
+    /**
+     * The relations that the parameter, an array of OIDs in its text form, names. Indexes stand for
+     * their table; a TOAST relation and its owner come together.
+     */
+    static final String NAMED =
+            """
+            WITH RECURSIVE
+            named(oid) AS MATERIALIZED (SELECT unnest(?::oid[])),
+            tables(oid) AS MATERIALIZED (
+                SELECT oid FROM named
+                UNION
+                SELECT i.indrelid FROM named JOIN pg_index i ON i.indexrelid = named.oid),
+            related(oid) AS MATERIALIZED (
+                SELECT oid FROM tables
+                UNION
+                SELECT c.reltoastrelid FROM tables JOIN pg_class c ON c.oid = tables.oid
+                UNION
+                SELECT o.refobjid FROM tables JOIN pg_class c ON c.oid = tables.oid
+                JOIN pg_depend o ON o.classid = 1259 AND o.objid = c.oid AND o.objsubid = 0
+                     AND o.refclassid::int8 = 1259 AND o.deptype = 'i'
+                WHERE c.relkind = 't'),
+            wanted(oid) AS MATERIALIZED (
+                SELECT c.oid FROM related JOIN pg_class c ON c.oid = related.oid
+                WHERE %s)
+            """
+                    .formatted(IS_WANTED);
 
     /**
      * 1 oid, 2 schema, 3 name, 4 kind, 5 persistence, 6 tablespace (the database's default where
@@ -24,7 +80,7 @@ final class CatalogQueries {
      * storage; mapped relations have it in no row), 9 toast, 10 owner of a TOAST relation, 11
      * identity, 12 access method, 13 partition, 14 database
      */
-    private static final String RELATIONS =
+    static final String RELATIONS =
             """
             SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence,
                    CASE c.reltablespace WHEN 0 THEN d.dattablespace ELSE c.reltablespace END,
@@ -34,34 +90,14 @@ final class CatalogQueries {
                         ELSE coalesce(pg_relation_filenode(c.oid), 0) END,
                    c.reltoastrelid, coalesce(o.refobjid, 0), c.relreplident,
                    coalesce(a.amname, ''), c.relispartition, d.oid
-            FROM pg_class c
+            FROM wanted w
+            JOIN pg_class c ON c.oid = w.oid
             JOIN pg_namespace n ON n.oid = c.relnamespace
             JOIN pg_database d ON d.datname = current_database()
             LEFT JOIN pg_am a ON a.oid = c.relam
             LEFT JOIN pg_depend o ON c.relkind = 't' AND o.classid = 1259 AND o.objid = c.oid
-                 AND o.objsubid = 0 AND o.refclassid = 1259 AND o.deptype = 'i'
-            WHERE c.relkind IN ('r', 'p', 'm', 't') AND c.relpersistence <> 't'
+                 AND o.objsubid = 0 AND o.refclassid::int8 = 1259 AND o.deptype = 'i'\
             """;
-
-    static final String ALL_RELATIONS = RELATIONS + " AND c.oid >= " + FIRST_NORMAL_OID;
-
-    /** Indexes stand for their table; a TOAST relation and its owner come together. */
-    static final String NAMED_RELATIONS =
-            """
-            WITH named(oid) AS (SELECT unnest(?::oid[])),
-                 tables AS (
-                    SELECT oid FROM named
-                    UNION SELECT i.indrelid FROM named JOIN pg_index i ON i.indexrelid = named.oid),
-                 wanted AS (
-                    SELECT oid FROM tables
-                    UNION SELECT c.reltoastrelid FROM tables JOIN pg_class c USING (oid)
-                    UNION SELECT o.refobjid FROM tables JOIN pg_class c USING (oid)
-                          JOIN pg_depend o ON o.classid = 1259 AND o.objid = c.oid
-                               AND o.objsubid = 0 AND o.refclassid = 1259 AND o.deptype = 'i'
-                          WHERE c.relkind = 't')
-            """
-                    + RELATIONS
-                    + " AND c.oid IN (SELECT oid FROM wanted)";
 
     /**
      * 1 relation, 2 number, 3 name, 4 type, 5 modifier, 6 length, 7 by value, 8 alignment, 9
@@ -73,7 +109,7 @@ final class CatalogQueries {
             SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attlen, a.attbyval,
                    a.attalign, a.attstorage, a.attnotnull, a.attisdropped, a.attgenerated,
                    CASE WHEN a.atthasmissing THEN array_to_string(a.attmissingval, '') END
-            FROM unnest(?::oid[]) w(oid)
+            FROM wanted w
             JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0
             ORDER BY a.attrelid, a.attnum\
             """;
@@ -83,7 +119,7 @@ final class CatalogQueries {
             """
             SELECT i.indrelid, i.indisprimary, i.indisreplident,
                    array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' ')
-            FROM unnest(?::oid[]) w(oid)
+            FROM wanted w
             JOIN pg_index i ON i.indrelid = w.oid
             WHERE (i.indisprimary OR i.indisreplident)
               AND i.indisvalid AND i.indisunique AND i.indimmediate AND i.indpred IS NULL\
@@ -91,13 +127,14 @@ final class CatalogQueries {
 
     /**
      * 1 oid, 2 schema, 3 name, 4 kind, 5 category, 6 element of a true array, 7 base, 8 base's
-     * modifier, 9 length, 10 by value, 11 alignment; the given types and, transitively, their
-     * elements and bases.
+     * modifier, 9 length, 10 by value, 11 alignment; the types of the columns and, transitively,
+     * their elements and bases. Dropped columns name none.
      */
     static final String TYPES =
             """
-            WITH RECURSIVE needed(oid) AS (
-                SELECT unnest(?::oid[])
+            , needed(oid) AS (
+                SELECT a.atttypid FROM wanted w
+                JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0 AND a.atttypid <> 0
                 UNION
                 SELECT x.oid FROM needed n JOIN pg_type t ON t.oid = n.oid
                 CROSS JOIN LATERAL (VALUES

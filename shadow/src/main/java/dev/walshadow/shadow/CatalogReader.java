@@ -10,13 +10,13 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads descriptors by SQL, from the source and from the shadow alike, with a constant number of
- * statements whatever the number of relations. A read of relations runs in one read-only REPEATABLE
- * READ transaction, or in the caller's where autocommit is off (its settings for the text of values
- * then stay as set here until that transaction's end). Without state; thread safe.
+ * statements whatever the number of relations; those of {@link #read} take one round trip. A read
+ * of relations runs in one read-only REPEATABLE READ transaction, or in the caller's where
+ * autocommit is off (its settings for the text of values then stay as set here until that
+ * transaction's end). Without state; thread safe.
  */
 public final class CatalogReader {
     private static final int FETCH_ROWS = 5000;
@@ -36,7 +36,7 @@ public final class CatalogReader {
      * database that are neither temporary nor PostgreSQL's own (OID below 16384).
      */
     public List<RelationDescriptor> readAll(Connection session) throws SQLException {
-        return inTransaction(session, () -> relations(session, CatalogQueries.ALL_RELATIONS, null));
+        return inTransaction(session, () -> everyRelation(session));
     }
 
     /**
@@ -45,9 +45,7 @@ public final class CatalogReader {
      * (or temporary, or a relation without rows of its own).
      */
     public List<RelationDescriptor> read(Connection session, int[] oids) throws SQLException {
-        String named = CatalogQueries.oidArray(oids);
-        return inTransaction(
-                session, () -> relations(session, CatalogQueries.NAMED_RELATIONS, named));
+        return inTransaction(session, () -> namedRelations(session, oids));
     }
 
     public List<DatabaseInfo> databases(Connection session) throws SQLException {
@@ -82,14 +80,57 @@ public final class CatalogReader {
         return rows(session, CatalogQueries.SUPERUSERS, row -> string(row, 1));
     }
 
-    private static List<RelationDescriptor> relations(
-            Connection session, String sql, @Nullable String named) throws SQLException {
+    /** A statement's body, and who takes its rows. */
+    private record Body(String sql, RowSink sink) {}
+
+    private static List<Body> bodies(CatalogAssembly assembly) {
+        return List.of(
+                new Body(CatalogQueries.RELATIONS, assembly::relation),
+                new Body(CatalogQueries.ATTRIBUTES, assembly::attribute),
+                new Body(CatalogQueries.KEYS, assembly::key),
+                new Body(CatalogQueries.TYPES, assembly::type));
+    }
+
+    /** One statement after the other, since a database's whole catalog is not for memory. */
+    private static List<RelationDescriptor> everyRelation(Connection session) throws SQLException {
+        try (Statement pin = session.createStatement()) {
+            pin.execute(CatalogQueries.PIN_SETTINGS);
+        }
         CatalogAssembly assembly = new CatalogAssembly();
-        each(session, sql, named, assembly::relation);
-        String relations = assembly.relationOids();
-        each(session, CatalogQueries.ATTRIBUTES, relations, assembly::attribute);
-        each(session, CatalogQueries.KEYS, relations, assembly::key);
-        each(session, CatalogQueries.TYPES, assembly.typeOids(), assembly::type);
+        for (Body body : bodies(assembly)) {
+            each(session, CatalogQueries.ALL + body.sql(), body.sink());
+        }
+        return assembly.build();
+    }
+
+    /** All statements in one text: the driver sends them together and prepares each once. */
+    private static List<RelationDescriptor> namedRelations(Connection session, int[] oids)
+            throws SQLException {
+        String named = CatalogQueries.oidArray(oids);
+        CatalogAssembly assembly = new CatalogAssembly();
+        List<Body> bodies = bodies(assembly);
+        StringBuilder text = new StringBuilder(CatalogQueries.PIN_SETTINGS);
+        text.append(";\n").append(CatalogQueries.PIN_PLANS);
+        for (Body body : bodies) {
+            text.append(";\n").append(CatalogQueries.NAMED).append(body.sql());
+        }
+        try (PreparedStatement statement = session.prepareStatement(text.toString())) {
+            for (int i = 1; i <= bodies.size(); i++) {
+                statement.setString(i, named);
+            }
+            statement.execute();
+            statement.getMoreResults();
+            for (Body body : bodies) {
+                if (!statement.getMoreResults()) {
+                    throw new SQLException("a catalog statement gave no rows, not even none");
+                }
+                try (ResultSet row = statement.getResultSet()) {
+                    while (row.next()) {
+                        body.sink().accept(row);
+                    }
+                }
+            }
+        }
         return assembly.build();
     }
 
@@ -107,7 +148,6 @@ public final class CatalogReader {
 
     private static <T> T inTransaction(Connection session, Work<T> work) throws SQLException {
         if (!session.getAutoCommit()) {
-            pinSettings(session);
             return work.run();
         }
         session.setAutoCommit(false);
@@ -115,22 +155,10 @@ public final class CatalogReader {
             try (Statement begin = session.createStatement()) {
                 begin.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
             }
-            pinSettings(session);
             return work.run();
         } finally {
             session.rollback();
             session.setAutoCommit(true);
-        }
-    }
-
-    private static void pinSettings(Connection session) throws SQLException {
-        try (PreparedStatement set =
-                session.prepareStatement("SELECT pg_catalog.set_config(?, ?, true)")) {
-            for (int i = 0; i < CatalogQueries.SETTINGS.length; i += 2) {
-                set.setString(1, CatalogQueries.SETTINGS[i]);
-                set.setString(2, CatalogQueries.SETTINGS[i + 1]);
-                set.execute();
-            }
         }
     }
 
@@ -139,14 +167,9 @@ public final class CatalogReader {
         void accept(ResultSet row) throws SQLException;
     }
 
-    private static void each(
-            Connection session, String sql, @Nullable String parameter, RowSink sink)
-            throws SQLException {
+    private static void each(Connection session, String sql, RowSink sink) throws SQLException {
         try (PreparedStatement statement = session.prepareStatement(sql)) {
             statement.setFetchSize(FETCH_ROWS);
-            if (parameter != null) {
-                statement.setString(1, parameter);
-            }
             try (ResultSet row = statement.executeQuery()) {
                 while (row.next()) {
                     sink.accept(row);
@@ -158,7 +181,7 @@ public final class CatalogReader {
     private static <T> List<T> rows(Connection session, String sql, RowReader<T> reader)
             throws SQLException {
         List<T> found = new ArrayList<>();
-        each(session, sql, null, row -> found.add(reader.read(row)));
+        each(session, sql, row -> found.add(reader.read(row)));
         return found;
     }
 

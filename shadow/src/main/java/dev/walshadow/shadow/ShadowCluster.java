@@ -37,6 +37,7 @@ public final class ShadowCluster implements AutoCloseable {
     private static final long WATCH_MILLIS = 500;
     private static final long POLL_MILLIS = 10;
     private static final int CONTROL_FILE_TRIES = 20;
+    private static final int PROMOTED_PORT_DISTANCE = 100;
 
     /** An end sooner than this after the start counts towards giving up a wait. */
     private static final int HOPELESS_ENDS = 4;
@@ -53,6 +54,7 @@ public final class ShadowCluster implements AutoCloseable {
     private @Nullable ServerProcess server;
     private @Nullable String lastFailure;
     private volatile ControlFile.@Nullable WalSettings configured;
+    private volatile @Nullable Path locpath;
     private boolean stopping;
     private boolean restartWanted;
     private int restarts;
@@ -110,6 +112,15 @@ public final class ShadowCluster implements AutoCloseable {
      * @throws ConfigurationException when the directory holds no cluster of the binaries' major
      */
     public void start() throws InterruptedException {
+        try {
+            PromotedCopy.remove(promotedDirectory());
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot remove " + promotedDirectory(), e);
+        }
+        startServer();
+    }
+
+    private void startServer() throws InterruptedException {
         lock.lockInterruptibly();
         try {
             if (supervisor != null) {
@@ -174,8 +185,7 @@ public final class ShadowCluster implements AutoCloseable {
         new ShadowConfiguration(options, socketDirectory, user).write(control);
         configured = control.wal();
         log.bound();
-        Path locpath =
-                LocaleDirectory.prepare(locales, options.runDirectory().resolve("locale"), user);
+        locpath = LocaleDirectory.prepare(locales, options.runDirectory().resolve("locale"), user);
         server =
                 ServerProcess.start(
                         options.binDirectory(), options.dataDirectory(), user, log, locpath);
@@ -356,6 +366,63 @@ public final class ShadowCluster implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * False if the server is up and accepts no connections for all of {@code patience}; true as
+     * soon as it does, or when it is down.
+     */
+    boolean awaitHotStandby(Duration patience) throws InterruptedException {
+        long deadline = System.nanoTime() + patience.toNanos();
+        while (true) {
+            Health health = health();
+            if (health.acceptingConnections() || !health.running()) {
+                return true;
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                return false;
+            }
+            lock.lockInterruptibly();
+            try {
+                changed.await(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /**
+     * Stops the server, copies its files, starts it again, and promotes the copy. Nothing may be
+     * published meanwhile.
+     *
+     * @param lsn up to which everything has been applied
+     * @throws RetryException when the copy does not come up
+     */
+    PromotedCopy promotedCopy(long lsn, Duration limit) throws InterruptedException {
+        PromotedCopy.Place place =
+                new PromotedCopy.Place(
+                        promotedDirectory(),
+                        options.runDirectory().resolve("promoted.log"),
+                        options.binDirectory(),
+                        options.port() + PROMOTED_PORT_DISTANCE,
+                        user,
+                        locpath);
+        stop();
+        try {
+            PromotedCopy.copy(options.dataDirectory(), controlFile(), lsn, place);
+        } catch (IOException | UncheckedIOException e) {
+            throw new RetryException(
+                    ShadowCodes.PROMOTED_COPY,
+                    "cannot copy the shadow to " + place.directory() + ": " + e.getMessage(),
+                    e);
+        } finally {
+            startServer();
+        }
+        return PromotedCopy.start(place, limit);
+    }
+
+    private Path promotedDirectory() {
+        return options.dataDirectory().resolveSibling("shadow-promoted");
     }
 
     /** Major version of the data directory. */

@@ -14,6 +14,7 @@ final class ShadowCodes {
     static final Code FOREIGN_POSTMASTER = new Code(1515);
     static final Code SESSION = new Code(1520);
     static final Code LOCALE = new Code(1521);
+    static final Code PROMOTED_COPY = new Code(1522);
     static final Code CATALOG_LOCKED = new Code(1530);
 
     private ShadowCodes() {}

@@ -304,7 +304,8 @@ class CatalogReaderTest {
             assertThat(all).filteredOn(r -> r.name().name().startsWith("many_")).hasSize(tables);
             int ofAll = statements.getAndSet(0);
             assertThat(reader.read(counted, new int[] {all.getLast().oid()})).isNotEmpty();
-            assertThat(statements.get()).isEqualTo(ofAll).isLessThan(10);
+            assertThat(ofAll).isLessThan(10);
+            assertThat(statements.get()).isLessThan(ofAll);
             for (int start = 0; start < tables; start += 200) {
                 execute(
                         session,

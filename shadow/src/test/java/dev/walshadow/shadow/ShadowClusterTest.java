@@ -259,6 +259,108 @@ class ShadowClusterTest {
     }
 
     @Test
+    void keepsOneSessionUntilItCouldReadDuringReplay() throws Exception {
+        String first = backend("postgres", publishAll());
+        execute("postgres", "CREATE TABLE kept" + System.nanoTime() + " (id int)");
+        assertSameCatalogs("postgres", publishAll());
+        assertThat(backend("postgres", publishAll())).isEqualTo(first);
+        sessions.invalidates(600);
+        assertThat(backend("postgres", publishAll())).isEqualTo(first);
+        sessions.invalidates(600);
+        assertThat(alive(first)).isTrue();
+        sessions.invalidates(600);
+        assertThat(alive(first)).isFalse();
+        String second = backend("postgres", publishAll());
+        assertThat(second).isNotEqualTo(first);
+
+        cluster.crash();
+        String third = backend("postgres", publishAll());
+        assertThat(third).isNotEqualTo(second);
+        assertThat(alive(second)).isFalse();
+        SystemCommands.signal("TERM", Long.parseLong(third));
+        String fourth = backend("postgres", publishAll());
+        assertThat(fourth).isNotEqualTo(third);
+        assertThatThrownBy(() ->
+                        sessions.read(
+                                sender.publishedLsn(),
+                                "postgres",
+                                STALL,
+                                session -> {
+                                    throw new IllegalStateException("of the caller");
+                                }))
+                .hasMessage("of the caller");
+        assertThat(alive(fourth)).isFalse();
+        String last = backend("postgres", publishAll());
+        sessions.close();
+        assertThat(alive(last)).isFalse();
+    }
+
+    @Test
+    void readsAPromotedCopyWhileManySubtransactionsKeepTheShadowFromAnswering() throws Exception {
+        String table = "behind" + System.nanoTime();
+        execute("postgres", "CREATE TABLE " + table + " (id int)");
+        assertSameCatalogs("postgres", publishAll());
+        try (Connection open = connect("postgres");
+                Statement statement = open.createStatement()) {
+            statement.execute("BEGIN");
+            for (int i = 0; i < 70; i++) {
+                statement.execute("SAVEPOINT s" + i);
+                statement.execute("CREATE TABLE " + table + "_" + i + " (id int)");
+            }
+            execute("postgres", "CHECKPOINT");
+            sender.awaitApplied(publishAll(), STALL);
+            cluster.stop();
+            cluster.start();
+            for (int round = 0; round < 2; round++) {
+                execute("postgres", "ALTER TABLE " + table + " ADD COLUMN c" + round + " int");
+                long lsn = publishAll();
+                assertSameCatalogs("postgres", lsn);
+                assertThat(cluster.health().acceptingConnections()).isFalse();
+                assertThat(root.resolve("shadow-promoted")).doesNotExist();
+            }
+            statement.execute("COMMIT");
+        }
+        // its checkpoint tells the shadow which transactions run now
+        publishAll();
+        assertSameCatalogs("postgres", publishAll());
+        assertThat(cluster.health().acceptingConnections()).isTrue();
+    }
+
+    private String backend(String database, long lsn) throws InterruptedException {
+        return sessions.read(
+                lsn, database, STALL, session -> text(session, "SELECT pg_backend_pid()"));
+    }
+
+    private static boolean alive(String pid) {
+        return ProcessHandle.of(Long.parseLong(pid)).isPresent();
+    }
+
+    @Test
+    void followsDatabasesThatAreRenamedAndDroppedUnderIdleSessions() throws Exception {
+        execute("postgres", "CREATE DATABASE one", "CREATE DATABASE two");
+        execute("one", "CREATE TABLE in_one (id int)");
+        execute("two", "CREATE TABLE in_two (id int)");
+        assertThat(tables("one", publishAll())).containsExactly("in_one");
+        execute(
+                "postgres",
+                "ALTER DATABASE one RENAME TO three",
+                "ALTER DATABASE two RENAME TO one");
+        assertThat(tables("one", publishAll())).containsExactly("in_two");
+        assertThat(tables("three", publishAll())).containsExactly("in_one");
+        execute("postgres", "DROP DATABASE one", "DROP DATABASE three", "CREATE DATABASE one");
+        execute("one", "CREATE TABLE anew (id int)");
+        assertThat(tables("one", publishAll())).containsExactly("anew");
+        execute("postgres", "DROP DATABASE one");
+        assertSameCatalogs("postgres", publishAll());
+    }
+
+    private List<String> tables(String database, long lsn) throws InterruptedException {
+        return sessions.read(lsn, database, STALL, reader::readAll).stream()
+                .map(relation -> relation.name().name())
+                .toList();
+    }
+
+    @Test
     void restartsWhenTheWalRaisesASetting() throws Exception {
         assertSameCatalogs("postgres", publishAll());
         source.setting("max_connections", "321");

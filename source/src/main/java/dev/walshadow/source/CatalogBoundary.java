@@ -16,6 +16,7 @@ public final class CatalogBoundary {
     private int[] relations = new int[16];
     private int relationCount;
     private boolean allRelations;
+    private boolean neverCaptured;
 
     void clear(int xid, long commitLsn, long nextLsn, int databaseOid, long catalogs) {
         this.xid = xid;
@@ -26,6 +27,7 @@ public final class CatalogBoundary {
         this.catalogs = catalogs;
         relationCount = 0;
         allRelations = false;
+        neverCaptured = true;
     }
 
     void replayLsn(long lsn) {
@@ -39,10 +41,15 @@ public final class CatalogBoundary {
         copy.relations = Arrays.copyOf(relations, relations.length);
         copy.relationCount = relationCount;
         copy.allRelations = allRelations;
+        copy.neverCaptured = neverCaptured;
         return copy;
     }
 
-    void addRelation(int oid) {
+    /**
+     * @param never it is known to be of a kind that is not captured
+     */
+    void addRelation(int oid, boolean never) {
+        neverCaptured &= never;
         if (oid == 0) {
             allRelations = true;
             return;
@@ -115,11 +122,11 @@ public final class CatalogBoundary {
     }
 
     /**
-     * The transaction inserted no pg_class row but those of temporary relations, if any, and did
-     * nothing else that matters without naming a relation. If, besides, none of the named relations
-     * is known to the descriptor log, nothing changed for us and there is no need to hold.
+     * The transaction is about relations only which are never captured, such as temporary tables
+     * and views: all that it names were seen to be created as such, and it did nothing else that
+     * matters without naming a relation. There is no need to hold.
      */
     public boolean mayBeTemporaryOnly() {
-        return (catalogs & Catalogs.NOT_TEMPORARY) == 0 && !allRelations && relationCount > 0;
+        return (catalogs & Catalogs.NOT_TEMPORARY) == 0 && neverCaptured && relationCount > 0;
     }
 }

@@ -45,18 +45,15 @@ public final class Catalogs {
     /** Any catalog that has no bit of its own. */
     public static final long OTHER = 1 << 13;
 
-    /** A row of a temporary relation was inserted into pg_class. */
-    static final long CLASS_INSERTED_TEMPORARY = 1 << 20;
-
-    /** A row of another relation, or of one that the record does not show. */
-    static final long CLASS_INSERTED_PERMANENT = 1 << 21;
+    /** A row of a relation that is captured was inserted into pg_class, or one not shown. */
+    static final long CLASS_INSERTED_CAPTURED = 1 << 21;
 
     /** A pg_type row was updated; dropping a temporary table only deletes some. */
     static final long TYPE_UPDATED = 1 << 22;
 
-    /** What no transaction does that is about temporary relations only. */
+    /** What no transaction does that is about relations only which are never captured. */
     static final long NOT_TEMPORARY =
-            CLASS_INSERTED_PERMANENT | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED;
+            CLASS_INSERTED_CAPTURED | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED;
 
     /** A transaction that wrote one of these is a boundary. */
     public static final long BOUNDARY =

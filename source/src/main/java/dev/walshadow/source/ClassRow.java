@@ -9,44 +9,72 @@ import dev.walshadow.postgres.wal.HeapRecordLayout;
 import dev.walshadow.postgres.wal.WalRecord;
 
 /**
- * The one column of pg_class rows that the filter looks at. Not thread safe.
+ * The few columns of pg_class rows that the filter looks at. Not thread safe.
  *
  * <pre>
  * pg_class, fixed part: 0 oid  4 relname (64)  68 relnamespace ... 104 relallvisible
  *   15-17: 108 reltoastrelid  112 relhasindex  113 relisshared  114 relpersistence
+ *          115 relkind ... 127 relispartition  128 relrewrite
  *   18:    108 relallfrozen   112 reltoastrelid  116 relhasindex  117 relisshared
- *          118 relpersistence
+ *          118 relpersistence 119 relkind ... 131 relispartition  132 relrewrite
+ * then relfrozenxid, relminmxid, and what may be NULL: relacl, reloptions, relpartbound
  * </pre>
  *
  * Source: {@code src/include/catalog/pg_class.h}, PostgreSQL 15-18.
  */
 final class ClassRow {
+    private static final int OID = 0;
     private static final int PERSISTENCE_15 = 114;
     private static final int PERSISTENCE_18 = 118;
 
-    private final int column;
+    /** Counted from relpersistence. */
+    private static final int KIND = 1;
+
+    /** Counted from relpersistence: behind relispartition, the last column that is captured. */
+    private static final int END_OF_CAPTURED = 14;
+
+    private final int persistence;
     private final TupleView tuple = new TupleView();
     private final HeapPage heapPage = new HeapPage();
     private final BlockImage images = new BlockImage();
     private final byte[] page = new byte[HeapPage.SIZE];
 
     ClassRow(int majorVersion) {
-        column = majorVersion >= 18 ? PERSISTENCE_18 : PERSISTENCE_15;
+        persistence = majorVersion >= 18 ? PERSISTENCE_18 : PERSISTENCE_15;
     }
 
-    /** What an INSERT record says about relpersistence; permanent where it does not say. */
-    long persistenceOfInsert(WalRecord record, int block) {
+    /** Reads the row of an INSERT record; false where the record does not show it. */
+    boolean wrapInsert(WalRecord record, int block) {
         try {
-            if (find(record, block)
-                    && tuple.dataOffset() + column < tuple.end()
-                    && tuple.buffer()[tuple.dataOffset() + column] == 't') {
-                return Catalogs.CLASS_INSERTED_TEMPORARY;
-            }
+            return find(record, block) && tuple.dataOffset() + persistence + KIND < tuple.end();
         } catch (WalshadowException e) {
-            // no tuple of a shape that could be read: unknown, so the boundary holds
-            return Catalogs.CLASS_INSERTED_PERMANENT;
+            return false; // no tuple of a shape that could be read: unknown
         }
-        return Catalogs.CLASS_INSERTED_PERMANENT;
+    }
+
+    int oid() {
+        return LittleEndian.getInt(tuple.buffer(), tuple.dataOffset() + OID);
+    }
+
+    /** A temporary relation, or one without rows that any table depends on. */
+    boolean isNeverCaptured() {
+        int at = tuple.dataOffset() + persistence;
+        byte kind = tuple.buffer()[at + KIND];
+        return tuple.buffer()[at] == 't' || kind == 'v' || kind == 'S' || kind == 'f';
+    }
+
+    /**
+     * True if an UPDATE record proves that no captured column changed (GRANT, SET of a storage
+     * parameter): the new row begins with that many bytes of the old one.
+     */
+    boolean keepsCapturedColumns(WalRecord record, int block) {
+        int flags = record.mainDataOffset() + HeapRecordLayout.UPDATE_FLAGS;
+        return record.hasData(block)
+                && record.dataLength(block) >= Short.BYTES
+                && record.mainDataLength() >= HeapRecordLayout.UPDATE_LENGTH
+                && (record.buffer()[flags] & HeapRecordLayout.XLH_UPDATE_PREFIX_FROM_OLD) != 0
+                && LittleEndian.getUnsignedShort(record.buffer(), record.dataOffset(block))
+                        >= persistence + END_OF_CAPTURED;
     }
 
     /** Catalog rows come as block data, or inside the page image alone. */

@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Single-threaded; no I/O, no clock (I13).
  */
 public final class Filter {
+    /** Time, flags, database and origin of an end record: it says nothing else as a rule. */
+    private static final int PLAIN_END_LENGTH = 36;
+
     private final int majorVersion;
     private final FilterState state = new FilterState();
     private final TransactionRecord transaction;
@@ -45,8 +48,10 @@ public final class Filter {
     private final RelationMapRecord relationMap = new RelationMapRecord();
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
     private final ClassRow classRow;
+    private final RelationSet neverCaptured = new RelationSet();
     private final CatalogBoundary boundary = new CatalogBoundary();
     private boolean atBoundary;
+    private long invalidations;
 
     /** An empty state, for WAL of this major version (15-18). */
     public Filter(int majorVersion) {
@@ -139,6 +144,14 @@ public final class Filter {
         return atBoundary ? boundary : null;
     }
 
+    /**
+     * How many shared-invalidation messages the replay of all records so far sends; an upper bound
+     * that is zero for transactions that change no catalog.
+     */
+    long invalidations() {
+        return invalidations;
+    }
+
     /** Some transaction is between its RELMAP_UPDATE and its end: catalogs cannot be read. */
     boolean isRelationMapInFlight() {
         return state.isRelationMapInFlight();
@@ -195,6 +208,13 @@ public final class Filter {
     }
 
     private void catalogWrite(WalRecord record, int manager, int block) {
+        boolean inPlace =
+                manager == ResourceManager.HEAP
+                        && (record.info() & HeapRecordLayout.XLOG_HEAP_OPMASK)
+                                == HeapRecordLayout.XLOG_HEAP_INPLACE;
+        if (inPlace) {
+            invalidations += record.mainDataLength() / TransactionRecordLayout.MESSAGE_LENGTH;
+        }
         int relation = record.relationNumber(block);
         long catalogs =
                 Integer.compareUnsigned(relation, Catalogs.FIRST_NORMAL_OID) < 0
@@ -211,18 +231,23 @@ public final class Filter {
                 return;
             }
             if ((catalogs & Catalogs.CLASS) != 0) {
-                catalogs |= Catalogs.CLASS_INSERTED_PERMANENT;
+                catalogs |= Catalogs.CLASS_INSERTED_CAPTURED;
             }
         } else {
             switch (operation) {
                 case HeapRecordLayout.XLOG_HEAP_INSERT -> {
                     if ((catalogs & Catalogs.CLASS) != 0) {
-                        catalogs |= classRow.persistenceOfInsert(record, block);
+                        catalogs |= classInsert(record, block);
                     }
                 }
                 case HeapRecordLayout.XLOG_HEAP_UPDATE,
                         HeapRecordLayout.XLOG_HEAP_HOT_UPDATE,
                         HeapRecordLayout.XLOG_HEAP_DELETE -> {
+                    if (catalogs == Catalogs.CLASS
+                            && operation != HeapRecordLayout.XLOG_HEAP_DELETE
+                            && classRow.keepsCapturedColumns(record, block)) {
+                        return;
+                    }
                     if ((catalogs & Catalogs.TYPE) != 0) {
                         catalogs |= Catalogs.TYPE_CHANGED;
                         catalogs |=
@@ -242,6 +267,20 @@ public final class Filter {
         state.write(record.xid(), catalogs);
     }
 
+    private long classInsert(WalRecord record, int block) {
+        if (!classRow.wrapInsert(record, block)) {
+            neverCaptured.clear();
+            return Catalogs.CLASS_INSERTED_CAPTURED;
+        }
+        int databaseOid = record.databaseOid(block);
+        if (classRow.isNeverCaptured()) {
+            neverCaptured.add(databaseOid, classRow.oid());
+            return 0;
+        }
+        neverCaptured.remove(databaseOid, classRow.oid());
+        return Catalogs.CLASS_INSERTED_CAPTURED;
+    }
+
     // ---- storage and databases -------------------------------------------------------------
 
     private Decision storage(WalRecord record) {
@@ -250,6 +289,7 @@ public final class Filter {
         int databaseOid = storage.databaseOid();
         int relation = storage.relationNumber();
         if (isCatalog(tablespace, databaseOid, relation)) {
+            invalidations++;
             return Decision.KEEP;
         }
         if (!storage.isCreate()
@@ -294,6 +334,7 @@ public final class Filter {
 
     private Decision relationMap(WalRecord record) {
         relationMap.wrap(record);
+        invalidations++;
         if (record.xid() != 0 && !state.isNewDatabase(relationMap.databaseOid())) {
             state.relationMap(record.xid());
         }
@@ -320,6 +361,10 @@ public final class Filter {
                     TransactionRecordLayout.XLOG_XACT_COMMIT_PREPARED,
                     TransactionRecordLayout.XLOG_XACT_ABORT,
                     TransactionRecordLayout.XLOG_XACT_ABORT_PREPARED -> {
+                // a message each, and one for each file that is dropped, which is shorter
+                invalidations +=
+                        Math.max(0, record.mainDataLength() - PLAIN_END_LENGTH)
+                                / XLogLayout.LOCATOR_LENGTH;
                 if (!state.isIdle()) {
                     transaction.wrap(record);
                     endTransaction(record);
@@ -359,7 +404,9 @@ public final class Filter {
                 catalogs);
         for (int i = 0; i < transaction.invalidationCount(); i++) {
             if (transaction.invalidationKind(i) == TransactionRecordLayout.SHAREDINVALRELCACHE_ID) {
-                boundary.addRelation(transaction.invalidationObject(i));
+                int relation = transaction.invalidationObject(i);
+                boundary.addRelation(
+                        relation, neverCaptured.contains(transaction.databaseOid(), relation));
             }
         }
     }
@@ -415,7 +462,10 @@ public final class Filter {
                 state.running(running.oldestRunningXid(), running.nextXid());
                 yield Decision.KEEP;
             }
-            case RunningXactsRecord.XLOG_INVALIDATIONS -> Decision.KEEP;
+            case RunningXactsRecord.XLOG_INVALIDATIONS -> {
+                invalidations += record.mainDataLength() / TransactionRecordLayout.MESSAGE_LENGTH;
+                yield Decision.KEEP;
+            }
             default -> throw unknown(record);
         };
     }

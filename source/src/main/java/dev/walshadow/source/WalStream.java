@@ -58,6 +58,9 @@ public final class WalStream {
     /** Everything before it has been published. */
     private long published;
 
+    /** Invalidation messages of everything that was published. */
+    private long invalidations;
+
     /** The record before {@link #cursor}; 0 if unknown. */
     private long previous;
 
@@ -432,6 +435,10 @@ public final class WalStream {
                 cursor <= received
                         ? cursor
                         : Math.max(recordEnd, received - XLogLayout.offsetInPage(received));
+        if (published < limit && filter.invalidations() != invalidations) {
+            wire.invalidates(filter.invalidations() - invalidations);
+            invalidations = filter.invalidations();
+        }
         while (published < limit) {
             long segmentEnd = pages.segmentStart(published) + pages.segmentSize();
             int count = (int) (Math.min(limit, segmentEnd) - published);

@@ -9,4 +9,10 @@ public interface WireSink {
      * valid during the call only.
      */
     void publish(long startLsn, byte[] bytes, int offset, int length);
+
+    /**
+     * Before bytes are published whose replay sends that many shared-invalidation messages (at
+     * most) to the sessions of the server that replays them.
+     */
+    default void invalidates(long messages) {}
 }

@@ -70,6 +70,7 @@ final class Assembly implements AutoCloseable {
     final ReplicatedTables tables;
     final TableLoads loads;
     final CatalogCapture capture;
+    private final ShadowSessions sessions;
     final LiveWalSource source;
     final ProgressKeeper progress;
     final WalPump pump;
@@ -103,10 +104,11 @@ final class Assembly implements AutoCloseable {
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
         tables = new ReplicatedTables(pipeline, prepared.selection(), log);
+        sessions = new ShadowSessions(shadow, sender, () -> superusers(database));
         capture =
                 new CatalogCapture(
                         log,
-                        new ShadowSessions(shadow, sender, () -> superusers(database)),
+                        sessions,
                         prepared.database().oid(),
                         prepared.database().name(),
                         tables);
@@ -128,7 +130,13 @@ final class Assembly implements AutoCloseable {
                     sender.segmentComplete(startLsn);
                 };
         pump.tidyWith(this::tidy);
-        pump.use(new WalStream(from, decodeFrom, sender::publish, pump::onRecord, segments));
+        pump.use(
+                new WalStream(
+                        from,
+                        decodeFrom,
+                        new ShadowWire(sender, sessions),
+                        pump::onRecord,
+                        segments));
     }
 
     private record Events(PipelineEvents others, TableLoads loads) implements PipelineEvents {
@@ -282,6 +290,7 @@ final class Assembly implements AutoCloseable {
         loads.close();
         beside.forEach(Thread::interrupt);
         pipeline.close();
+        sessions.close();
         shadow.close();
         sender.close();
         buffer.close();

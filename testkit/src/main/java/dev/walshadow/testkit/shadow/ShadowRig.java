@@ -54,6 +54,7 @@ public final class ShadowRig implements AutoCloseable {
     private static final int SHADOW_PORT = 5432;
 
     private final EmbeddedPostgres source;
+    private final boolean durable;
     private final Path root;
     private final CatalogReader reader = new CatalogReader();
     private final WalPages pages;
@@ -63,13 +64,21 @@ public final class ShadowRig implements AutoCloseable {
     private @Nullable StreamPump pump;
     private @Nullable WalSender sender;
     private @Nullable ShadowCluster cluster;
-    private @Nullable ShadowSessions sessions;
+    private volatile @Nullable ShadowSessions sessions;
 
     /**
      * @param source with {@code wal_level = logical}
      * @param root of the shadow's files, an empty directory that the server's user can enter
      */
     public ShadowRig(EmbeddedPostgres source, Path root) throws IOException {
+        this(source, root, false);
+    }
+
+    /**
+     * @param durable the shadow's server writes as durably as in production
+     */
+    public ShadowRig(EmbeddedPostgres source, Path root, boolean durable) throws IOException {
+        this.durable = durable;
         this.source = source;
         this.root = root;
         Files.createDirectories(archiveDirectory());
@@ -177,7 +186,15 @@ public final class ShadowRig implements AutoCloseable {
                         from,
                         archive,
                         opened,
+                        this::invalidates,
                         records);
+    }
+
+    private void invalidates(long messages) {
+        ShadowSessions current = sessions;
+        if (current != null) {
+            current.invalidates(messages);
+        }
     }
 
     /** Starts the shadow's server over the laid files. */
@@ -193,7 +210,7 @@ public final class ShadowRig implements AutoCloseable {
                                 SHADOW_PORT,
                                 null,
                                 Set.of(),
-                                Map.of("fsync", "off")));
+                                durable ? Map.of() : Map.of("fsync", "off")));
         cluster = started;
         sessions = new ShadowSessions(started, sender(), this::superusers);
         started.start();
@@ -202,6 +219,7 @@ public final class ShadowRig implements AutoCloseable {
     /** Ends stream and WAL sender, as a killed daemon would; the shadow goes on running. */
     public void stopStream() {
         pump().close();
+        sessions().close();
         sender().close();
     }
 
@@ -228,6 +246,11 @@ public final class ShadowRig implements AutoCloseable {
     public <T> T read(String database, ShadowSessions.Reading<T> reading)
             throws InterruptedException {
         return pump().parked(lsn -> sessions().read(lsn, database, STALL, reading));
+    }
+
+    /** Runs work on the pump's thread, between two pushes. */
+    public <T> T parked(StreamPump.Parked<T> work) throws InterruptedException {
+        return pump().parked(work);
     }
 
     /** For a {@link RecordSink}: on the pump's thread, after everything is published up to lsn. */
@@ -288,7 +311,7 @@ public final class ShadowRig implements AutoCloseable {
         return present(cluster);
     }
 
-    private ShadowSessions sessions() {
+    public ShadowSessions sessions() {
         return present(sessions);
     }
 
@@ -303,6 +326,9 @@ public final class ShadowRig implements AutoCloseable {
     public void close() {
         if (pump != null) {
             pump.close();
+        }
+        if (sessions != null) {
+            sessions.close();
         }
         if (cluster != null) {
             cluster.close();

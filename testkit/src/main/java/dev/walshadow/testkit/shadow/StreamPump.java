@@ -7,6 +7,7 @@ import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.StreamSnapshot;
 import dev.walshadow.source.WalChunk;
 import dev.walshadow.source.WalStream;
+import dev.walshadow.source.WireSink;
 import dev.walshadow.source.replication.ConnectionSettings;
 import dev.walshadow.source.replication.HostAddress;
 import dev.walshadow.source.replication.LiveWalSource;
@@ -17,6 +18,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** The WAL pump of a {@link ShadowRig}: source to stream, with work squeezed in between pushes. */
@@ -46,6 +48,7 @@ public final class StreamPump implements AutoCloseable {
             StreamSnapshot from,
             SegmentArchive archive,
             WalSender sender,
+            LongConsumer invalidations,
             RecordSink records)
             throws InterruptedException {
         segmentStart = from.segmentStart();
@@ -59,7 +62,7 @@ public final class StreamPump implements AutoCloseable {
                 new WalStream(
                         from,
                         from.firstRecord(),
-                        sender::publish,
+                        new Wire(sender, invalidations),
                         records,
                         (start, segment, length, next) -> {
                             archive.segmentComplete(start, segment, length, next);
@@ -71,6 +74,18 @@ public final class StreamPump implements AutoCloseable {
                         .daemon()
                         .name("rig-pump")
                         .start(() -> run(from.pages().timeline(), from.segmentStart()));
+    }
+
+    private record Wire(WalSender sender, LongConsumer invalidations) implements WireSink {
+        @Override
+        public void publish(long startLsn, byte[] bytes, int offset, int length) {
+            sender.publish(startLsn, bytes, offset, length);
+        }
+
+        @Override
+        public void invalidates(long messages) {
+            invalidations.accept(messages);
+        }
     }
 
     private static final class Quiet implements LiveWalSource.Listener {
