@@ -32,10 +32,11 @@ import org.jspecify.annotations.Nullable;
  * a key there, or in this window, is the row's previous one. If it is not below the row's own
  * version, the row was delivered by an earlier run, or is superseded, and is skipped.
  *
- * <p>A row that takes values from another key (its key changed) must be durable before anything
- * newer of that old key is sent, or a restart would not find the values again. So its tombstone is
- * held until the window is durable, and the window ends before the next row of a held key. All of
- * this happens on the worker's thread, only the waiting elsewhere.
+ * <p>A row that takes values from another key (its key changed; where the place is the key, every
+ * update does that) or from the backup must be durable before anything newer of that old key is
+ * sent, or a restart would not find the values again. So the old key's tombstone is held until the
+ * window is durable, and the window ends before the next row of a held key. All of this happens on
+ * the worker's thread, only the waiting elsewhere.
  */
 final class Deferral {
     private static final int WINDOW_BYTES = 8 << 20;
@@ -405,9 +406,16 @@ final class Deferral {
         }
     }
 
-    private String key(TupleView tuple) {
+    private String key(@Nullable TupleView tuple) {
         keyBytes.clear();
         encoder.appendKey(tuple, meta, frame, keyBytes);
+        return latin(keyBytes);
+    }
+
+    /** Of an UPDATE that changed the key. */
+    private String leftKey(@Nullable TupleView oldKey) {
+        keyBytes.clear();
+        encoder.appendOldKey(oldKey, meta, frame, keyBytes);
         return latin(keyBytes);
     }
 
@@ -416,7 +424,7 @@ final class Deferral {
     }
 
     private boolean keyChanged(TupleView tuple, @Nullable TupleView oldKey) {
-        return oldKey != null && !encoder.sameKey(tuple, oldKey, frame);
+        return encoder.keyChanged(tuple, oldKey, meta, frame);
     }
 
     /** Gathers the TOAST values of the change's own transaction. */
@@ -431,20 +439,21 @@ final class Deferral {
         }
 
         @Override
-        public void tombstone(TupleView tuple, RowMeta rowMeta) {}
+        public void tombstone(@Nullable TupleView tuple, RowMeta rowMeta) {}
     }
 
-    /** Whether a change can be encoded as it is. */
+    /** Whether a change can be encoded as it is, and an old key need not be held. */
     private final class Probe implements HeapChanges.Handler {
         @Override
         public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta rowMeta) {
+            frame.forgetUse();
             int result = encoder.appendRow(scratch, tuple, rowMeta, frame);
             scratch.clear();
-            return result == RowEncoder.OK;
+            return result == RowEncoder.OK && !frame.baselineUsed();
         }
 
         @Override
-        public void tombstone(TupleView tuple, RowMeta rowMeta) {}
+        public void tombstone(@Nullable TupleView tuple, RowMeta rowMeta) {}
     }
 
     /** Notes which keys and columns have to be looked up. */
@@ -458,11 +467,11 @@ final class Deferral {
                 for (int i = 0; i < encoder.missingCount(); i++) {
                     missing.set(encoder.missingColumn(i));
                 }
-                if (oldKey != null && keyChanged(tuple, oldKey)) {
-                    want(oldKey, true);
-                    want(tuple, false);
+                if (keyChanged(tuple, oldKey)) {
+                    want(leftKey(oldKey), true);
+                    want(key(tuple), false);
                 } else {
-                    want(tuple, true);
+                    want(key(tuple), true);
                 }
             }
             written.add(key(tuple));
@@ -470,7 +479,7 @@ final class Deferral {
         }
 
         @Override
-        public void tombstone(TupleView tuple, RowMeta rowMeta) {}
+        public void tombstone(@Nullable TupleView tuple, RowMeta rowMeta) {}
     }
 
     /**
@@ -478,19 +487,19 @@ final class Deferral {
      *
      * @param needed false if only what was delivered already is of interest
      */
-    private void want(TupleView tuple, boolean needed) {
-        String key = key(tuple);
-        WantedKey known = wanted.get(key);
-        if (known == null) {
+    private void want(String key, boolean needed) {
+        if (!wanted.containsKey(key)) {
             keyBytes.clear();
-            encoder.appendKeyLiteral(tuple, meta, frame, keyBytes);
+            encoder.appendKeyLiteral(key.getBytes(StandardCharsets.ISO_8859_1), 0, keyBytes);
             wanted.put(
                     key,
                     new WantedKey(
                             keyBytes.toString(),
                             meta.commitPosition(),
                             meta.recordLsn() | 1,
-                            needed && !written.contains(key)));
+                            needed && !written.contains(key),
+                            meta.tid(),
+                            record.xid()));
         }
     }
 
@@ -498,7 +507,7 @@ final class Deferral {
     private final class Apply implements HeapChanges.Handler {
         @Override
         public boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta rowMeta) {
-            if (wanted.isEmpty()) {
+            if (wanted.isEmpty() && heldKeys.isEmpty()) {
                 return plain(tuple, oldKey);
             }
             String key = key(tuple);
@@ -509,15 +518,15 @@ final class Deferral {
             long low = meta.recordLsn() | 1;
             Batch batch = writer.batch(frame.sequence(), false, meta);
             writer.noteWide(tuple);
+            frame.forgetUse();
             if (encoder.appendRow(batch.block, tuple, meta, frame) == RowEncoder.OK) {
                 remember(key, batch.block);
                 if (changed) {
-                    tombstone(oldKeyOf(oldKey), meta);
+                    leave(batch, oldKey);
                 }
                 return true;
             }
-            TupleView previousKey = changed ? oldKeyOf(oldKey) : tuple;
-            String previous = changed ? key(previousKey) : key;
+            String previous = changed ? leftKey(oldKey) : key;
             if (!isDelivered(key, low) && !isDelivered(previous, low)) {
                 PreviousVersion version = versions.get(previous);
                 if (version == null || version.isDeleted()) {
@@ -528,7 +537,7 @@ final class Deferral {
                 remember(key, batch.block);
             }
             if (changed) {
-                holdTombstone(previousKey, previous);
+                holdTombstone(oldKey, previous);
             }
             return true;
         }
@@ -542,18 +551,32 @@ final class Deferral {
         private boolean plain(TupleView tuple, @Nullable TupleView oldKey) {
             Batch batch = writer.batch(frame.sequence(), false, meta);
             writer.noteWide(tuple);
+            frame.forgetUse();
             int result = encoder.appendRow(batch.block, tuple, meta, frame);
             if (result != RowEncoder.OK) {
                 throw nowhere();
             }
             if (keyChanged(tuple, oldKey)) {
-                tombstone(oldKeyOf(oldKey), meta);
+                leave(batch, oldKey);
             }
             return true;
         }
 
+        /** The row of the new key was appended just now, with values that came with it. */
+        private void leave(Batch batch, @Nullable TupleView oldKey) {
+            if (frame.baselineUsed()) {
+                holdTombstone(oldKey, leftKey(oldKey));
+                return;
+            }
+            encoder.appendOldTombstone(batch.block, oldKey, meta, frame);
+            batch.tombstones++;
+            if (!wanted.isEmpty()) {
+                forget(leftKey(oldKey));
+            }
+        }
+
         @Override
-        public void tombstone(TupleView tuple, RowMeta rowMeta) {
+        public void tombstone(@Nullable TupleView tuple, RowMeta rowMeta) {
             Batch batch = writer.batch(frame.sequence(), false, meta);
             encoder.appendTombstone(batch.block, tuple, meta, frame);
             batch.tombstones++;
@@ -562,15 +585,11 @@ final class Deferral {
             }
         }
 
-        private static TupleView oldKeyOf(@Nullable TupleView oldKey) {
-            return java.util.Objects.requireNonNull(oldKey);
-        }
-
-        private void holdTombstone(TupleView oldKey, String key) {
+        private void holdTombstone(@Nullable TupleView oldKey, String key) {
             if (held.rows() == 0) {
                 heldSequence = frame.sequence();
             }
-            encoder.appendTombstone(held, oldKey, meta, frame);
+            encoder.appendOldTombstone(held, oldKey, meta, frame);
             heldKeys.add(key);
             forget(key);
         }

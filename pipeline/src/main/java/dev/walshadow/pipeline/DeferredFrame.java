@@ -46,6 +46,7 @@ final class DeferredFrame implements ToastValues {
     private static final int TOAST_HEADER_LENGTH = TOAST_LENGTH + Integer.BYTES;
 
     private byte[] buffer = new byte[HEADER_LENGTH];
+    private boolean baselineUsed;
     private int offset;
 
     static void write(
@@ -107,6 +108,16 @@ final class DeferredFrame implements ToastValues {
         into.wrap(buffer, offset + LittleEndian.getInt(buffer, offset + RECORD_OFFSET));
     }
 
+    /** Starts anew what {@link #baselineUsed} tells. */
+    void forgetUse() {
+        baselineUsed = false;
+    }
+
+    /** Whether a value came from the backup: it may be gone after a restart. */
+    boolean baselineUsed() {
+        return baselineUsed;
+    }
+
     @Override
     public boolean append(int toastRelationOid, int valueId, ByteBuilder out) {
         int count = LittleEndian.getInt(buffer, offset + TOAST_COUNT);
@@ -120,6 +131,8 @@ final class DeferredFrame implements ToastValues {
             }
             at += TOAST_HEADER_LENGTH + length;
         }
-        return baseline.append(toastRelationOid, valueId, out);
+        boolean found = baseline.append(toastRelationOid, valueId, out);
+        baselineUsed |= found;
+        return found;
     }
 }

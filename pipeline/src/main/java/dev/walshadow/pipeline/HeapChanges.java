@@ -24,13 +24,18 @@ final class HeapChanges {
         /**
          * A row as it is after the record.
          *
-         * @param oldKey of an UPDATE that logged it; it may equal the new key
+         * @param oldKey of an UPDATE that logged it; it may equal the new key. Where the table has
+         *     no key, the places in {@code meta} tell the rows apart
          * @return false to stop: the rest of the record is not wanted
          */
         boolean row(TupleView tuple, @Nullable TupleView oldKey, RowMeta meta);
 
-        /** The row with this key is gone. */
-        void tombstone(TupleView key, RowMeta meta);
+        /**
+         * A row is gone.
+         *
+         * @param key null where the table has none: then it is the row at {@code meta}'s place
+         */
+        void tombstone(@Nullable TupleView key, RowMeta meta);
     }
 
     private final TupleView tuple = new TupleView();
@@ -157,7 +162,11 @@ final class HeapChanges {
             oldKey = old;
         }
         long offset = LittleEndian.getUnsignedShort(bytes, main + UPDATE_NEW_OFFNUM);
-        meta.record(record.lsn(), tid(record.block0(), offset)).oldKey(oldKey);
+        long oldOffset = LittleEndian.getUnsignedShort(bytes, main + UPDATE_OLD_OFFNUM);
+        int oldBlock = record.hasBlock1() ? record.block1() : record.block0();
+        meta.record(record.lsn(), tid(record.block0(), offset))
+                .oldTid(tid(oldBlock, oldOffset))
+                .oldKey(oldKey);
         tuple.wrapWal(bytes, record.dataOffset(), record.dataLength());
         return handler.row(tuple, oldKey, meta);
     }
@@ -169,6 +178,12 @@ final class HeapChanges {
         int flags = bytes[main + DELETE_FLAGS];
         if ((flags & XLH_DELETE_IS_SUPER) != 0) {
             return true; // undoes a speculative insertion that the buffer has dropped
+        }
+        long offset = LittleEndian.getUnsignedShort(bytes, main + DELETE_OFFNUM);
+        meta.record(record.lsn(), tid(record.block0(), offset));
+        if (table.mapped().isKeyless()) {
+            handler.tombstone(null, meta);
+            return true;
         }
         if ((flags & XLH_DELETE_CONTAINS_OLD) == 0) {
             throw new QuarantineException(
@@ -185,8 +200,6 @@ final class HeapChanges {
                             + " table anew");
         }
         old.wrapWal(bytes, main + DELETE_LENGTH, record.mainLength() - DELETE_LENGTH);
-        long offset = LittleEndian.getUnsignedShort(bytes, main + DELETE_OFFNUM);
-        meta.record(record.lsn(), tid(record.block0(), offset));
         handler.tombstone(old, meta);
         return true;
     }

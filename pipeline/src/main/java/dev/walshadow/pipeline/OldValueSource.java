@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The last resort: asks the source for what ClickHouse does not have. Serves columns that arrive as
- * String; the others stay missing. A row that the source no longer has gets defaults: its deletion
- * comes later in the WAL.
+ * String; the others stay missing. A key that the source no longer has gets defaults: its deletion
+ * comes later in the WAL. Of a table without a key only the very row version that asks is of use:
+ * if it is gone, another may have its value, so it stays missing.
  */
 final class OldValueSource {
     private final Services services;
@@ -52,7 +53,10 @@ final class OldValueSource {
                     known == null
                             || (known.isDeleted() && known.isBelow(wanted.high(), wanted.low()));
             if (wanted.needed() && lacking) {
-                versions.put(entry.getKey(), ask(lookup, wanted));
+                PreviousVersion answer = ask(lookup, wanted);
+                if (answer != null) {
+                    versions.put(entry.getKey(), answer);
+                }
                 services.metrics().sourceLookups.increment();
             }
         }
@@ -74,13 +78,20 @@ final class OldValueSource {
     }
 
     /** What the source answers counts as a version from before everything. */
-    private PreviousVersion ask(SourceLookup lookup, WantedKey wanted) throws InterruptedException {
+    private @Nullable PreviousVersion ask(SourceLookup lookup, WantedKey wanted)
+            throws InterruptedException {
         List<Integer> numbers = new ArrayList<>();
         for (int column : columns) {
             numbers.add(mapping.columns().get(column).attributeNumber());
         }
-        List<@Nullable String> texts =
-                lookup.select(table.shape(), mapping.key(), keyTexts(wanted), numbers);
+        SourceLookup.Row row =
+                mapping.isKeyless()
+                        ? new SourceLookup.Place(wanted.tid(), wanted.xid())
+                        : new SourceLookup.Key(mapping.key(), keyTexts(wanted));
+        List<@Nullable String> texts = lookup.select(table.shape(), row, numbers);
+        if (texts == null && mapping.isKeyless()) {
+            return null;
+        }
         byte[][] values = new byte[columns.length][];
         ByteBuilder out = new ByteBuilder(256);
         for (int i = 0; i < columns.length; i++) {

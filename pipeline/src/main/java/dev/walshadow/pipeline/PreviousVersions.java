@@ -131,9 +131,7 @@ final class PreviousVersions {
         byte[] all = body.array();
         List<ClickHouseType> types = mapping.blockTypes();
         ColumnBuffer[] keys =
-                mapping.key().stream()
-                        .map(number -> ColumnBuffer.of(mapping.column(number).type()))
-                        .toArray(ColumnBuffer[]::new);
+                mapping.keyTypes().stream().map(ColumnBuffer::of).toArray(ColumnBuffer[]::new);
         ColumnBuffer[] wanted = new ColumnBuffer[columns.length];
         Arrays.setAll(wanted, i -> ColumnBuffer.of(types.get(columns[i])));
         int at = 0;

@@ -6,7 +6,9 @@ import dev.walshadow.base.RetryException;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.math.BigInteger;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * Empties a table up to a version: every key whose newest version is below it gets a tombstone of
@@ -60,12 +62,14 @@ final class Sweep {
     private static String statement(TableMapping mapping, TargetName place, Version version) {
         String target = place.quoted();
         String keys = String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList());
+        List<String> key = mapping.keyNames();
         String names =
                 keys
                         + ", "
-                        + String.join(
-                                ", ",
-                                mapping.meta().stored().stream().map(Ddl::identifier).toList());
+                        + mapping.meta().stored().stream()
+                                .filter(name -> !key.contains(name))
+                                .map(Ddl::identifier)
+                                .collect(Collectors.joining(", "));
         String limit = "toUInt128('" + version.text() + "')";
         return "INSERT INTO "
                 + target

@@ -144,14 +144,15 @@ final class TableWriter implements HeapChanges.Handler {
         if (from.baseline) {
             batch.baselineRows++;
         }
-        if (oldKey != null && !encoder.sameKey(tuple, oldKey, toast)) {
-            tombstone(oldKey, meta);
+        if (encoder.keyChanged(tuple, oldKey, meta, toast)) {
+            encoder.appendOldTombstone(batch.block, oldKey, meta, toast);
+            batch.tombstones++;
         }
         return true;
     }
 
     @Override
-    public void tombstone(TupleView key, RowMeta meta) {
+    public void tombstone(@Nullable TupleView key, RowMeta meta) {
         TransactionWork from = Objects.requireNonNull(work);
         Batch batch = batch(from.sequence, from.baseline, meta);
         encoder.appendTombstone(batch.block, key, meta, toast);

@@ -8,5 +8,7 @@ package dev.walshadow.pipeline;
  * @param low low half of its version
  * @param needed true if that row takes values from there and no row before it in the window is of
  *     this key
+ * @param tid where that row lies in the source's heap
+ * @param xid the (sub)transaction that put it there
  */
-record WantedKey(String literal, long high, long low, boolean needed) {}
+record WantedKey(String literal, long high, long low, boolean needed, long tid, int xid) {}

@@ -16,11 +16,16 @@ import org.jspecify.annotations.Nullable;
  * PostgreSQL lays them out: {@code src/include/access/htup_details.h}, {@code varatt.h}.
  *
  * @param toastOid its TOAST relation
+ * @param identity relreplident; the primary key is there in any case
  */
-record ItemsTable(String schema, String name, int oid, int toastOid) {
+record ItemsTable(String schema, String name, int oid, int toastOid, char identity) {
     static final int DATABASE = 5;
     private static final int ATTRIBUTES = 4;
     private static final int HEADER = 23;
+
+    ItemsTable(String schema, String name, int oid, int toastOid) {
+        this(schema, name, oid, toastOid, 'd');
+    }
 
     /** A value of column {@code big}. */
     record Big(@Nullable String inline, int valueId, int length) {
@@ -60,7 +65,7 @@ record ItemsTable(String schema, String name, int oid, int toastOid) {
                 locator,
                 toastOid,
                 0,
-                'd',
+                identity,
                 "heap",
                 false,
                 attributes,

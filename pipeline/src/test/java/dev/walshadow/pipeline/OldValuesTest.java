@@ -232,8 +232,10 @@ final class OldValuesTest {
         ItemsTable items = new ItemsTable("asked", "items", 16500, 16503);
         try (PipelineHarness h = harness("asked", items)) {
             h.lookup =
-                    (relation, keys, values, columns) ->
-                            values.equals(List.of("1")) ? List.of("from " + columns) : null;
+                    (relation, row, columns) ->
+                            row.equals(new SourceLookup.Key(List.of(1), List.of("1")))
+                                    ? List.of("from " + columns)
+                                    : null;
             h.started();
             h.pipeline.commit(
                     at(0x200_0000)

@@ -111,7 +111,7 @@ final class PipelineHarness implements AutoCloseable {
     long restart() {
         long durable = pipeline.watermark().durableLsn();
         pipeline.close();
-        resume(durable);
+        resume(Math.max(durable, B)); // before the first commit is durable: where the load began
         quarantine = Quarantine.open(state, SYSTEM);
         start(durable);
         return durable;

@@ -126,16 +126,16 @@ final class TargetTablesTest {
     @Test
     void tablesThatCannotBeReplicatedAreHeldBackWithTheReason() throws Exception {
         ItemsTable items = new ItemsTable("held", "items", 16500, 16503);
-        ItemsTable keyless = new ItemsTable("held", "keyless", 16600, 16603);
+        ItemsTable unlogged = new ItemsTable("held", "unlogged", 16600, 16603);
         try (PipelineHarness h = harness("held", items)) {
-            RelationDescriptor shape = keyless.shape();
+            RelationDescriptor shape = unlogged.shape();
             h.shapes.add(
                     new RelationDescriptor(
                             shape.oid(),
                             shape.databaseOid(),
                             shape.name(),
                             'r',
-                            'p',
+                            'u',
                             shape.locator(),
                             shape.toastRelationOid(),
                             0,
@@ -143,21 +143,21 @@ final class TargetTablesTest {
                             "heap",
                             false,
                             shape.attributes(),
-                            List.of(),
+                            shape.primaryKey(),
                             List.of(),
                             shape.types()));
             h.descriptors.append(2, h.shapes, List.of(), ItemsTable.DATABASE);
             h.started();
-            assertThat(h.status(keyless).state()).isEqualTo(TableState.HELD);
-            assertThat(h.status(keyless).reason()).contains("key");
+            assertThat(h.status(unlogged).state()).isEqualTo(TableState.HELD);
+            assertThat(h.status(unlogged).reason()).contains("unlogged");
             h.pipeline.commit(
                     new TestTransaction(1, 0x200_0000)
-                            .insert(keyless, 1, "a", Big.inline("b"), 1)
+                            .insert(unlogged, 1, "a", Big.inline("b"), 1)
                             .committed(0x200_0100, 1));
             h.pipeline.flush();
-            assertThat(h.status(keyless).discardedRows()).isEqualTo(1);
+            assertThat(h.status(unlogged).discardedRows()).isEqualTo(1);
             h.restart();
-            assertThat(h.status(keyless).state()).isEqualTo(TableState.HELD);
+            assertThat(h.status(unlogged).state()).isEqualTo(TableState.HELD);
             assertThat(h.status(items).state()).isEqualTo(TableState.LIVE);
         }
     }

@@ -31,6 +31,8 @@ final class TestTransaction implements CommittedChanges {
     private long position;
     private long micros;
     private int count;
+    private int block0;
+    private int block1 = -1;
     private boolean closed;
 
     TestTransaction(int xid, long firstLsn) {
@@ -130,6 +132,69 @@ final class TestTransaction implements CommittedChanges {
         return record(table.locator(), ResourceManager.HEAP, XLOG_HEAP_HOT_UPDATE, main, data);
     }
 
+    /** A place: block and offset number. */
+    record Place(int block, int offset) {
+        long tid() {
+            return (long) block << 16 | offset;
+        }
+    }
+
+    TestTransaction insertAt(Place place, ItemsTable table, long id, String text, Big big) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putShort(place.offset());
+        if (!baseline) {
+            main.putByte(XLH_INSERT_CONTAINS_NEW_TUPLE);
+        }
+        ByteBuilder data = new ByteBuilder(64);
+        table.appendTuple(data, id, text, big, 0);
+        block0 = place.block();
+        return record(table.locator(), ResourceManager.HEAP, XLOG_HEAP_INSERT, main, data);
+    }
+
+    /** Rows at offsets 1, 2, ... of a fresh page. */
+    TestTransaction fillPage(int block, ItemsTable table, List<Long> ids, String text) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putByte(XLH_INSERT_CONTAINS_NEW_TUPLE);
+        main.putByte(0);
+        main.putShort(ids.size());
+        ByteBuilder data = new ByteBuilder(64);
+        for (long id : ids) {
+            table.appendMulti(data, 0, id, text, Big.inline("m"), 0);
+        }
+        block0 = block;
+        return record(
+                table.locator(),
+                ResourceManager.HEAP2,
+                XLOG_HEAP2_MULTI_INSERT | XLOG_HEAP_INIT_PAGE,
+                main,
+                data);
+    }
+
+    /** An UPDATE without an old key. */
+    TestTransaction move(Place from, Place to, ItemsTable table, long id, String text, Big big) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putZeros(UPDATE_LENGTH);
+        main.array()[UPDATE_FLAGS] = XLH_UPDATE_CONTAINS_NEW_TUPLE;
+        LittleEndian.putShort(main.array(), UPDATE_OLD_OFFNUM, from.offset());
+        LittleEndian.putShort(main.array(), UPDATE_NEW_OFFNUM, to.offset());
+        ByteBuilder data = new ByteBuilder(64);
+        table.appendTuple(data, id, text, big, 0);
+        block0 = to.block();
+        boolean same = from.block() == to.block();
+        block1 = same ? -1 : from.block();
+        int info = same ? XLOG_HEAP_HOT_UPDATE : XLOG_HEAP_UPDATE;
+        return record(table.locator(), ResourceManager.HEAP, info, main, data);
+    }
+
+    TestTransaction deleteAt(Place place, ItemsTable table) {
+        ByteBuilder main = new ByteBuilder(16);
+        main.putZeros(DELETE_LENGTH);
+        LittleEndian.putShort(main.array(), DELETE_OFFNUM, place.offset());
+        block0 = place.block();
+        return record(
+                table.locator(), ResourceManager.HEAP, XLOG_HEAP_DELETE, main, new ByteBuilder(16));
+    }
+
     TestTransaction delete(ItemsTable table, long id) {
         ByteBuilder main = new ByteBuilder(16);
         main.putZeros(DELETE_LENGTH);
@@ -176,6 +241,7 @@ final class TestTransaction implements CommittedChanges {
         b[start + RawRecordLayout.INFO_OFFSET] = (byte) info;
         int flags =
                 (locator == null ? 0 : RawRecordLayout.HAS_BLOCK0)
+                        | (block1 < 0 ? 0 : RawRecordLayout.HAS_BLOCK1)
                         | (baseline ? RawRecordLayout.BASELINE : 0);
         LittleEndian.putShort(b, start + RawRecordLayout.FLAGS_OFFSET, flags);
         LittleEndian.putLong(b, start + RawRecordLayout.LSN_OFFSET, nextLsn);
@@ -187,6 +253,10 @@ final class TestTransaction implements CommittedChanges {
             LittleEndian.putInt(
                     b, start + RawRecordLayout.RELATION_OFFSET, locator.relationNumber());
         }
+        LittleEndian.putInt(b, start + RawRecordLayout.BLOCK0_OFFSET, block0);
+        LittleEndian.putInt(b, start + RawRecordLayout.BLOCK1_OFFSET, block1);
+        block0 = 0;
+        block1 = -1;
         LittleEndian.putInt(b, start + RawRecordLayout.MAIN_LENGTH_OFFSET, main.length());
         LittleEndian.putInt(b, start + RawRecordLayout.DATA_LENGTH_OFFSET, data.length());
         count++;

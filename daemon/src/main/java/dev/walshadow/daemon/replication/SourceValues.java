@@ -32,12 +32,9 @@ final class SourceValues implements SourceLookup {
 
     @Override
     public synchronized @Nullable List<@Nullable String> select(
-            RelationDescriptor relation,
-            List<Integer> keyColumns,
-            List<String> keyValues,
-            List<Integer> columns)
+            RelationDescriptor relation, Row row, List<Integer> columns)
             throws InterruptedException {
-        String sql = sql(relation, keyColumns, keyValues, columns);
+        String sql = sql(relation, row, columns);
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         while (true) {
             try {
@@ -82,22 +79,18 @@ final class SourceValues implements SourceLookup {
     }
 
     /** format('%s') prints by the type's output function, where a cast to text may not. */
-    private static String sql(
-            RelationDescriptor relation,
-            List<Integer> keyColumns,
-            List<String> keyValues,
-            List<Integer> columns) {
+    private static String sql(RelationDescriptor relation, Row row, List<Integer> columns) {
         String selected =
                 columns.stream()
                         .map(number -> identifier(name(relation, number)))
                         .map(c ->
                                 "CASE WHEN " + c + " IS NOT NULL THEN format('%s', " + c + ") END")
                         .collect(Collectors.joining(", "));
-        List<String> conditions = new ArrayList<>();
-        for (int i = 0; i < keyColumns.size(); i++) {
-            String literal = "'" + keyValues.get(i).replace("'", "''") + "'";
-            conditions.add(identifier(name(relation, keyColumns.get(i))) + " = " + literal);
-        }
+        String condition =
+                switch (row) {
+                    case Key key -> condition(relation, key);
+                    case Place place -> condition(place);
+                };
         return "SELECT "
                 + selected
                 + " FROM ONLY "
@@ -105,7 +98,24 @@ final class SourceValues implements SourceLookup {
                 + "."
                 + identifier(relation.name().name())
                 + " WHERE "
-                + String.join(" AND ", conditions);
+                + condition;
+    }
+
+    private static String condition(RelationDescriptor relation, Key key) {
+        List<String> conditions = new ArrayList<>();
+        for (int i = 0; i < key.columns().size(); i++) {
+            String literal = "'" + key.values().get(i).replace("'", "''") + "'";
+            conditions.add(identifier(name(relation, key.columns().get(i))) + " = " + literal);
+        }
+        return String.join(" AND ", conditions);
+    }
+
+    private static String condition(Place place) {
+        return "ctid = '(%d,%d)' AND xmin = '%s'"
+                .formatted(
+                        place.tid() >>> 16,
+                        place.tid() & 0xFFFF,
+                        Integer.toUnsignedString(place.xid()));
     }
 
     private static String name(RelationDescriptor relation, int number) {

@@ -113,16 +113,16 @@ final class ExternalValues {
             value.clear();
             if (fromChunks(bytes, at, toast, value)) {
                 states[plan.index()] = PAYLOAD;
-            } else if (plan.isKey()) {
-                if (oldKey == null) {
-                    throw keyMissing(plan);
-                }
-                if (!oldKeyWalked) {
-                    oldKeyWalker.walk(oldKey);
-                    oldKeyWalked = true;
-                }
-                fromOldKey(plan, oldKey, value);
+                continue;
+            }
+            if (oldKey != null && !oldKeyWalked) {
+                oldKeyWalker.walk(oldKey);
+                oldKeyWalked = true;
+            }
+            if (oldKey != null && fromOldKey(plan, oldKey, value)) {
                 states[plan.index()] = PAYLOAD;
+            } else if (plan.isKey()) {
+                throw keyMissing(plan);
             } else if (old != null && old.append(plan.index(), value)) {
                 states[plan.index()] = ROW_BINARY;
             } else {
@@ -144,12 +144,17 @@ final class ExternalValues {
         return true;
     }
 
-    private void fromOldKey(ColumnPlan plan, TupleView oldKey, ByteBuilder value) {
+    /**
+     * A pointer that is kept is the old row's own, so its value is there if it was logged: always
+     * of the key, of the other columns with REPLICA IDENTITY FULL.
+     */
+    private boolean fromOldKey(ColumnPlan plan, TupleView oldKey, ByteBuilder value) {
         int at = oldKeyWalker.offset(plan.attribute());
         if (at < 0 || Varlena.isExternal(oldKey.buffer(), at)) {
-            throw keyMissing(plan);
+            return false;
         }
         Detoaster.appendInline(oldKey.buffer(), at, oldKeyWalker.length(plan.attribute()), value);
+        return true;
     }
 
     private static QuarantineException keyMissing(ColumnPlan plan) {

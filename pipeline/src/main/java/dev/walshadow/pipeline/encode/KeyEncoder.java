@@ -17,7 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Keys as ClickHouse sees them. */
+/** Keys as ClickHouse sees them. Of a table without a key only the literal is made here. */
 final class KeyEncoder {
     private static final long FLOAT64_NAN = Double.doubleToLongBits(Double.NaN);
     private static final int FLOAT32_NAN = Float.floatToIntBits(Float.NaN);
@@ -45,13 +45,12 @@ final class KeyEncoder {
             ExternalValues external) {
         List<Integer> key = mapping.key();
         this.plans = new ColumnPlan[key.size()];
-        this.types = new ClickHouseType[plans.length];
+        this.types = mapping.keyTypes().toArray(ClickHouseType[]::new);
         this.conversions = new Conversion[plans.length];
         this.scratch = new ColumnBuffer[plans.length];
         for (int i = 0; i < plans.length; i++) {
             int index = mapping.columns().indexOf(mapping.column(key.get(i)));
             plans[i] = all[index];
-            types[i] = mapping.columns().get(index).type();
             conversions[i] = mapping.columns().get(index).conversion();
             scratch[i] = ColumnBuffer.of(types[i]);
         }
@@ -185,7 +184,7 @@ final class KeyEncoder {
     void appendLiteral(byte[] key, int offset, ByteBuilder out) {
         out.putByte('(');
         int at = offset;
-        for (int i = 0; i < plans.length; i++) {
+        for (int i = 0; i < types.length; i++) {
             if (i > 0) {
                 out.putByte(',');
             }

@@ -19,6 +19,7 @@ import dev.walshadow.postgres.value.Temporal;
 import dev.walshadow.postgres.value.Varlena;
 import dev.walshadow.transaction.ToastValues;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,12 +36,12 @@ public final class RowEncoder {
     private static final int SCRATCH_KEPT = 1 << 20;
 
     private final TableMapping mapping;
+    private final boolean keyless;
     private final ColumnPlan[] plans;
     private final PolicyCounts counts = new PolicyCounts();
     private final AttributeWalker walker;
     private final ExternalValues external;
     private final KeyEncoder keys;
-    private final ByteBuilder keyScratch = new ByteBuilder(64);
     private ByteBuilder scratch = new ByteBuilder(4096);
 
     /** The column at work, for messages. */
@@ -48,6 +49,7 @@ public final class RowEncoder {
 
     private RowEncoder(RelationDescriptor shape, TableMapping mapping, SourceEncoding encoding) {
         this.mapping = mapping;
+        this.keyless = mapping.isKeyless();
         this.plans = plans(shape, encoding);
         TupleLayout layout = layout(shape.attributes());
         this.walker = new AttributeWalker(layout);
@@ -141,7 +143,7 @@ public final class RowEncoder {
                 current = plan.index();
                 appendColumn(block, plan, tuple);
             }
-            appendMeta(block, meta, false);
+            appendMeta(block, meta, meta.tid(), false);
             done = true;
             return OK;
         } catch (QuarantineException e) {
@@ -222,17 +224,59 @@ public final class RowEncoder {
         }
     }
 
-    private void appendMeta(TableBlock block, RowMeta meta, boolean deleted) {
+    private void appendMeta(TableBlock block, RowMeta meta, long tid, boolean deleted) {
         long low = (meta.recordLsn() & ~1L) | (deleted ? 0 : 1);
         block.version.appendInt128(low, meta.commitPosition());
         block.isDeleted.appendByte(deleted ? 1 : 0);
         block.commitTimestamp.appendLong(Temporal.microsSince1970(meta.commitMicros()));
+        if (block.tid != null) {
+            block.tid.appendLong(tid);
+        }
         block.xid.appendInt(meta.xid());
     }
 
-    /** Appends a deletion: the key, nothing else. */
+    /**
+     * Appends a deletion: the key, nothing else.
+     *
+     * @param keyTuple not looked at, and possibly null, where the place of {@code meta} is the key
+     */
     public void appendTombstone(
-            TableBlock block, TupleView keyTuple, RowMeta meta, ToastValues toast) {
+            TableBlock block, @Nullable TupleView keyTuple, RowMeta meta, ToastValues toast) {
+        if (keyless) {
+            appendTombstone(block, meta.tid(), meta);
+        } else {
+            appendTombstone(block, meta, keyed(keyTuple), toast);
+        }
+    }
+
+    /**
+     * Appends the deletion of the key that an UPDATE left.
+     *
+     * @param oldKey as for {@link #keyChanged}, which is true
+     */
+    public void appendOldTombstone(
+            TableBlock block, @Nullable TupleView oldKey, RowMeta meta, ToastValues toast) {
+        if (keyless) {
+            appendTombstone(block, meta.oldTid(), meta);
+        } else {
+            appendTombstone(block, meta, keyed(oldKey), toast);
+        }
+    }
+
+    private static TupleView keyed(@Nullable TupleView keyTuple) {
+        Invariant.check(keyTuple != null, "a table with a key has a tuple with it");
+        return Objects.requireNonNull(keyTuple);
+    }
+
+    private void appendTombstone(TableBlock block, long tid, RowMeta meta) {
+        for (ColumnPlan plan : plans) {
+            block.nativeBlock().column(plan.index()).appendDefault();
+        }
+        appendMeta(block, meta, tid, true);
+    }
+
+    private void appendTombstone(
+            TableBlock block, RowMeta meta, TupleView keyTuple, ToastValues toast) {
         boolean done = false;
         current = -1;
         try {
@@ -249,7 +293,7 @@ public final class RowEncoder {
                     block.nativeBlock().column(plan.index()).appendDefault();
                 }
             }
-            appendMeta(block, meta, true);
+            appendMeta(block, meta, meta.tid(), true);
             done = true;
         } catch (QuarantineException e) {
             throw located(e, meta);
@@ -284,23 +328,49 @@ public final class RowEncoder {
     }
 
     /**
+     * Whether an UPDATE moves its row to another key, as ClickHouse sees it. Where the place is the
+     * key, every UPDATE does.
+     *
+     * @param oldKey what the UPDATE logged; null for other changes, and if the key is unchanged
+     */
+    public boolean keyChanged(
+            TupleView tuple, @Nullable TupleView oldKey, RowMeta meta, ToastValues toast) {
+        return keyless
+                ? meta.oldTid() != RowMeta.NO_TID
+                : oldKey != null && !sameKey(tuple, oldKey, toast);
+    }
+
+    /**
      * Appends the key's values in key order, each in RowBinary form: equal bytes are one key, and
      * {@code SELECT <keyNames> ... FORMAT RowBinary} gives the same bytes (but for a -0 or a NaN
      * with another bit pattern, which are made one here).
      */
-    public void appendKey(TupleView tuple, RowMeta meta, ToastValues toast, ByteBuilder out) {
-        keys.append(tuple, meta.oldKey(), toast, out);
+    public void appendKey(
+            @Nullable TupleView tuple, RowMeta meta, ToastValues toast, ByteBuilder out) {
+        if (keyless) {
+            out.putLong(meta.tid());
+        } else {
+            keys.append(keyed(tuple), meta.oldKey(), toast, out);
+        }
+    }
+
+    /** As {@link #appendKey}, the key that an UPDATE left. */
+    public void appendOldKey(
+            @Nullable TupleView oldKey, RowMeta meta, ToastValues toast, ByteBuilder out) {
+        if (keyless) {
+            out.putLong(meta.oldTid());
+        } else {
+            keys.append(keyed(oldKey), meta.oldKey(), toast, out);
+        }
     }
 
     /**
-     * Appends the key as a SQL literal, e.g. {@code (1, 'a')}, for {@code (keys) IN (...)}, which
-     * compares bits: it does not find a float key that is stored as -0.
+     * Appends what {@link #appendKey} or {@link #appendOldKey} gave as a SQL literal, e.g. {@code
+     * (1, 'a')}, for {@code (keys) IN (...)}, which compares bits: it does not find a float key
+     * that is stored as -0.
      */
-    public void appendKeyLiteral(
-            TupleView tuple, RowMeta meta, ToastValues toast, ByteBuilder out) {
-        keyScratch.clear();
-        keys.append(tuple, meta.oldKey(), toast, keyScratch);
-        keys.appendLiteral(keyScratch.array(), 0, out);
+    public void appendKeyLiteral(byte[] key, int offset, ByteBuilder out) {
+        keys.appendLiteral(key, offset, out);
     }
 
     private QuarantineException located(QuarantineException e, RowMeta meta) {

@@ -5,11 +5,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Where a row comes from; mutable, reused for row after row. */
 public final class RowMeta {
+    /** What {@link #oldTid} is when there is none. */
+    public static final long NO_TID = -1;
+
     private long commitPosition;
     private long commitMicros;
     private int xid;
     private long recordLsn;
     private long tid;
+    private long oldTid = NO_TID;
     private @Nullable TupleView oldKey;
 
     /**
@@ -27,7 +31,7 @@ public final class RowMeta {
     }
 
     /**
-     * Set once per record; forgets the old key.
+     * Set once per row; forgets the old key and the old place.
      *
      * @param newRecordLsn low half of {@code _version}, its lowest bit free
      * @param newTid block number &lt;&lt; 16 | offset number
@@ -35,11 +39,20 @@ public final class RowMeta {
     public RowMeta record(long newRecordLsn, long newTid) {
         recordLsn = newRecordLsn;
         tid = newTid;
+        oldTid = NO_TID;
         oldKey = null;
         return this;
     }
 
-    /** The old key that an UPDATE logged: it supplies key columns that are toasted unchanged. */
+    /** The place of the tuple that an UPDATE replaces, in the form of {@link #tid}. */
+    public RowMeta oldTid(long newOldTid) {
+        oldTid = newOldTid;
+        return this;
+    }
+
+    /**
+     * The old key, or whole old row, that an UPDATE logged: it supplies unchanged toasted values.
+     */
     public RowMeta oldKey(@Nullable TupleView newOldKey) {
         oldKey = newOldKey;
         return this;
@@ -63,6 +76,11 @@ public final class RowMeta {
 
     public long tid() {
         return tid;
+    }
+
+    /** {@link #NO_TID} unless the row comes from an UPDATE. */
+    public long oldTid() {
+        return oldTid;
     }
 
     public @Nullable TupleView oldKey() {

@@ -28,6 +28,9 @@ public final class TableBlock {
     final FixedColumn commitTimestamp;
     final FixedColumn xid;
 
+    /** Of a table without a key. */
+    final @Nullable FixedColumn tid;
+
     public TableBlock(TableMapping mapping) {
         this.mapping = mapping;
         this.block = new NativeBlock(mapping.blockNames(), mapping.blockTypes());
@@ -43,6 +46,7 @@ public final class TableBlock {
         this.isDeleted = (FixedColumn) values[meta + 1];
         this.commitTimestamp = (FixedColumn) values[meta + 2];
         this.xid = (FixedColumn) values[meta + 3];
+        this.tid = mapping.isKeyless() ? (FixedColumn) values[meta + 4] : null;
     }
 
     public TableMapping mapping() {

@@ -66,7 +66,7 @@ final class MappingDeriver {
         }
         Set<String> names = new HashSet<>();
         columns.forEach(column -> names.add(column.name()));
-        MetaColumns meta = MetaColumns.beside(names);
+        MetaColumns meta = MetaColumns.beside(names, key.isEmpty());
         noteMetaNames(meta);
         return new Derivation.Mapped(
                 new TableMapping(
@@ -101,7 +101,7 @@ final class MappingDeriver {
         }
     }
 
-    /** What the WAL logs as old key, by relreplident. */
+    /** What the WAL logs as old key, by relreplident; empty if that is nothing usable. */
     private List<Integer> key() {
         List<Integer> key =
                 switch (shape.replicaIdentity()) {
@@ -110,11 +110,12 @@ final class MappingDeriver {
                     default -> List.of();
                 };
         if (key.isEmpty()) {
-            hold(
-                    ("it has no usable key (replica identity '%s'); give it a primary key that is"
-                         + " not deferrable, or a unique index on NOT NULL columns and REPLICA"
-                         + " IDENTITY USING INDEX")
-                            .formatted(shape.replicaIdentity()));
+            notes.add(
+                    ("%s: it has no usable key (replica identity '%s'), so its rows are told apart"
+                                    + " by their place in the source's heap; VACUUM FULL and"
+                                    + " CLUSTER load it anew. A primary key that is not deferrable"
+                                    + " avoids that")
+                            .formatted(shape.label(), shape.replicaIdentity()));
         }
         return key;
     }
@@ -245,7 +246,7 @@ final class MappingDeriver {
     }
 
     private void noteMetaNames(MetaColumns meta) {
-        MetaColumns usual = MetaColumns.beside(Set.of());
+        MetaColumns usual = MetaColumns.beside(Set.of(), meta.tid() != null);
         if (!meta.equals(usual)) {
             notes.add(
                     shape.label()

@@ -13,16 +13,20 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** A mapping as JSON, for pinning. {@link #FORMAT} grows when a reader would misunderstand it. */
+/**
+ * A mapping as JSON, for pinning. Its format grows when an older reader would misunderstand it:
+ * tables without a key are {@link #KEYLESS_FORMAT}.
+ */
 final class MappingJson {
     private static final int FORMAT = 1;
+    private static final int KEYLESS_FORMAT = 2;
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private MappingJson() {}
 
     static String print(TableMapping mapping) {
         ObjectNode root = JSON.createObjectNode();
-        root.put("format", FORMAT);
+        root.put("format", mapping.isKeyless() ? KEYLESS_FORMAT : FORMAT);
         root.put("relation_oid", Integer.toUnsignedLong(mapping.relationOid()));
         root.put("schema", mapping.source().schema());
         root.put("name", mapping.source().name());
@@ -49,6 +53,9 @@ final class MappingJson {
         meta.put("xid", mapping.meta().xid());
         meta.put("commit_lsn", mapping.meta().commitLsn());
         meta.put("lsn", mapping.meta().lsn());
+        if (mapping.meta().tid() != null) {
+            meta.put("tid", mapping.meta().tid());
+        }
         ObjectNode settings = root.putObject("settings");
         mapping.settings().forEach(settings::put);
         return root.toString();
@@ -58,8 +65,11 @@ final class MappingJson {
         try {
             JsonNode root = JSON.readTree(json);
             int format = root.required("format").asInt();
-            if (format != FORMAT) {
-                throw bad("it has format " + format + ", this version reads " + FORMAT, json, null);
+            if (format < FORMAT || format > KEYLESS_FORMAT) {
+                throw bad(
+                        "it has format " + format + ", this version reads up to " + KEYLESS_FORMAT,
+                        json,
+                        null);
             }
             return new TableMapping(
                     (int) root.required("relation_oid").asLong(),
@@ -105,7 +115,8 @@ final class MappingJson {
                 text(node, "commit_ts"),
                 text(node, "xid"),
                 text(node, "commit_lsn"),
-                text(node, "lsn"));
+                text(node, "lsn"),
+                node.has("tid") ? text(node, "tid") : null);
     }
 
     private static SortedMap<String, String> settings(JsonNode node) {

@@ -2,10 +2,13 @@ package dev.walshadow.pipeline.mapping;
 
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The names of walshadow's own columns. Where a user's column has such a name, ours gets further
  * leading underscores until it is free.
+ *
+ * @param tid where the row lies in the source's heap; the key of a table without another, else null
  */
 public record MetaColumns(
         String version,
@@ -13,16 +16,18 @@ public record MetaColumns(
         String commitTimestamp,
         String xid,
         String commitLsn,
-        String lsn) {
+        String lsn,
+        @Nullable String tid) {
 
-    static MetaColumns beside(Set<String> taken) {
+    static MetaColumns beside(Set<String> taken, boolean keyless) {
         return new MetaColumns(
                 free("_version", taken),
                 free("_is_deleted", taken),
                 free("_commit_ts", taken),
                 free("_xid", taken),
                 free("_commit_lsn", taken),
-                free("_lsn", taken));
+                free("_lsn", taken),
+                keyless ? free("_tid", taken) : null);
     }
 
     static String free(String wanted, Set<String> taken) {
@@ -35,6 +40,8 @@ public record MetaColumns(
 
     /** The stored ones, in table order. */
     public List<String> stored() {
-        return List.of(version, isDeleted, commitTimestamp, xid);
+        return tid == null
+                ? List.of(version, isDeleted, commitTimestamp, xid)
+                : List.of(version, isDeleted, commitTimestamp, xid, tid);
     }
 }

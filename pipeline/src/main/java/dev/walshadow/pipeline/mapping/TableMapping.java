@@ -17,7 +17,8 @@ import java.util.TreeMap;
  * @param relationOid the source table's OID
  * @param source the name under which it was mapped
  * @param columns in source order
- * @param key source attnums of the key, in index order; each has a column mapping
+ * @param key source attnums of the key, in index order; each has a column mapping. Empty: the key
+ *     is the tuple's place in the heap ({@code _tid})
  * @param settings of the created table
  */
 public record TableMapping(
@@ -35,7 +36,13 @@ public record TableMapping(
     static final ClickHouseType COMMIT_TIMESTAMP = new ClickHouseType.DateTime64(6, "UTC");
     static final ClickHouseType XID = ClickHouseType.Scalar.UINT32;
 
+    /** Block number &lt;&lt; 16 | offset number. */
+    static final ClickHouseType TID = ClickHouseType.Scalar.UINT64;
+
     public TableMapping {
+        if (key.isEmpty() != (meta.tid() != null)) {
+            throw new IllegalArgumentException("a table has either a key or a tid column");
+        }
         columns = List.copyOf(columns);
         key = List.copyOf(key);
         settings = new TreeMap<>(settings);
@@ -56,6 +63,11 @@ public record TableMapping(
         return database + "." + table;
     }
 
+    /** True if rows are told apart by their place in the source's heap only. */
+    public boolean isKeyless() {
+        return key.isEmpty();
+    }
+
     /** The columns of a block: the mapped ones, then the stored meta columns. */
     public List<String> blockNames() {
         List<String> names = new ArrayList<>();
@@ -69,6 +81,9 @@ public record TableMapping(
         List<ClickHouseType> types = new ArrayList<>();
         columns.forEach(column -> types.add(column.type()));
         types.addAll(List.of(VERSION, IS_DELETED, COMMIT_TIMESTAMP, XID));
+        if (meta.tid() != null) {
+            types.add(TID);
+        }
         return types;
     }
 
@@ -88,7 +103,16 @@ public record TableMapping(
 
     /** ClickHouse names of the key, in key order. */
     public List<String> keyNames() {
-        return key.stream().map(number -> column(number).name()).toList();
+        return meta.tid() != null
+                ? List.of(meta.tid())
+                : key.stream().map(number -> column(number).name()).toList();
+    }
+
+    /** The types of {@link #keyNames()}. */
+    public List<ClickHouseType> keyTypes() {
+        return isKeyless()
+                ? List.of(TID)
+                : key.stream().map(number -> column(number).type()).toList();
     }
 
     /** The text that creates the table, if it does not exist. */

@@ -270,9 +270,16 @@ final class RowEncoderEngineTest {
         assertThat(select(sums)).isEqualTo(expected);
     }
 
-    private static OldValues fromClickHouse(RowEncoder encoder, TupleView tuple, RowMeta meta) {
+    private static String literal(RowEncoder encoder, TupleView tuple, RowMeta meta) {
         ByteBuilder key = new ByteBuilder(64);
-        encoder.appendKeyLiteral(tuple, meta, SourceTable.noChunks(), key);
+        encoder.appendKey(tuple, meta, SourceTable.noChunks(), key);
+        ByteBuilder literal = new ByteBuilder(64);
+        encoder.appendKeyLiteral(key.array(), 0, literal);
+        return literal.toString();
+    }
+
+    private static OldValues fromClickHouse(RowEncoder encoder, TupleView tuple, RowMeta meta) {
+        String key = literal(encoder, tuple, meta);
         return (column, out) -> {
             String name = encoder.mapping().columns().get(column).name();
             client.readRowBinary(
@@ -339,6 +346,100 @@ final class RowEncoderEngineTest {
         send(block, "key");
         assertThat(select("SELECT k = repeat('key', 700) FROM public.toasted_key"))
                 .containsExactly("1");
+    }
+
+    @Test
+    void withoutAKeyThePlaceTellsRowsApart() throws Exception {
+        SourceTable table =
+                table(
+                        "places",
+                        "create table places (v text, n int, a int[])",
+                        "insert into places values ('same', 1, '{1}'), ('same', 1, '{1}'), (null,"
+                                + " null, null)");
+        RowEncoder encoder = encoder(table.shape());
+        create(encoder.mapping());
+        TableBlock block = encoder.newBlock();
+        RowMeta meta = new RowMeta().transaction(2000, 0, 6);
+        long[] tid = {0};
+        table.tuples(
+                true,
+                tuple -> {
+                    meta.record(64, ++tid[0]);
+                    assertThat(encoder.keyChanged(tuple, tuple, meta, table.chunks())).isFalse();
+                    encoder.appendRow(block, tuple, meta, table.chunks());
+                });
+        send(block, "places");
+        String all = "SELECT v, n, a, _tid FROM public.places FINAL ORDER BY _tid";
+        assertThat(select(all)).containsExactly("same|1|[1]|1", "same|1|[1]|2", "null|null|[]|3");
+        block.clear();
+        long far = 0xFFFF_FFF0L << 16 | 7;
+        table.tuples(
+                true,
+                tuple -> {
+                    meta.record(80, far).oldTid(2);
+                    if (block.rows() == 0) {
+                        assertThat(encoder.keyChanged(tuple, null, meta, table.chunks())).isTrue();
+                        encoder.appendRow(block, tuple, meta, table.chunks());
+                        encoder.appendOldTombstone(block, null, meta, table.chunks());
+                        encoder.appendTombstone(block, null, meta.record(88, 3), table.chunks());
+                    }
+                });
+        send(block, "moved");
+        assertThat(select(all)).containsExactly("same|1|[1]|1", "same|1|[1]|281474975662087");
+        ByteBuilder key = new ByteBuilder(8);
+        meta.record(96, far).oldTid(2);
+        encoder.appendOldKey(null, meta, table.chunks(), key);
+        encoder.appendKey(null, meta, table.chunks(), key);
+        ByteBuilder literals = new ByteBuilder(64);
+        encoder.appendKeyLiteral(key.array(), 0, literals);
+        encoder.appendKeyLiteral(key.array(), Long.BYTES, literals);
+        assertThat(literals.toString()).isEqualTo("(2)(281474975662087)");
+        assertThat(encoder.mapping().differences(shape(encoder.mapping()))).isEmpty();
+    }
+
+    private static TableShape shape(TableMapping mapping) {
+        return java.util.Objects.requireNonNull(
+                TableShape.read(client, mapping.database(), mapping.table()));
+    }
+
+    @Test
+    void aFullReplicaIdentityHasTheUnchangedToastedValues() throws Exception {
+        SourceTable table =
+                table(
+                        "full_toast",
+                        "create table full_toast (n int, big text, other text)",
+                        "alter table full_toast replica identity full",
+                        "alter table full_toast alter big set storage external, alter other set"
+                                + " storage external",
+                        "insert into full_toast values (1, repeat('big', 700), repeat('x', 3000))");
+        SourceTable flat =
+                table(
+                        "flat_toast",
+                        "create table flat_toast (n int, big text, other text)",
+                        "alter table flat_toast alter big set storage plain",
+                        "insert into flat_toast values (1, repeat('big', 700), null)");
+        List<byte[]> logged = new ArrayList<>();
+        flat.tuples(
+                false,
+                tuple ->
+                        logged.add(
+                                java.util.Arrays.copyOfRange(
+                                        tuple.buffer(), tuple.headerOffset(), tuple.end())));
+        TupleView old = new TupleView();
+        old.wrapPage(logged.getFirst(), 0, logged.getFirst().length);
+        RowEncoder encoder = encoder(table.shape());
+        create(encoder.mapping());
+        TableBlock block = encoder.newBlock();
+        RowMeta meta = new RowMeta().transaction(1, 0, 1);
+        table.tuples(
+                false,
+                tuple -> {
+                    meta.record(8, 2).oldTid(1).oldKey(old);
+                    assertThat(encoder.appendRow(block, tuple, meta, SourceTable.noChunks()))
+                            .isEqualTo(RowEncoder.NEEDS_OLD_VALUE);
+                    assertThat(encoder.missingCount()).isEqualTo(1);
+                    assertThat(encoder.missingColumn(0)).isEqualTo(2);
+                });
     }
 
     @Test
@@ -412,9 +513,7 @@ final class RowEncoderEngineTest {
         table.tuples(
                 false,
                 tuple -> {
-                    ByteBuilder key = new ByteBuilder(16);
-                    encoder.appendKeyLiteral(tuple, new RowMeta(), SourceTable.noChunks(), key);
-                    keys.add(key.toString());
+                    keys.add(literal(encoder, tuple, new RowMeta()));
                     tuples.add(
                             java.util.Arrays.copyOfRange(
                                     tuple.buffer(), tuple.headerOffset(), tuple.end()));
@@ -485,9 +584,7 @@ final class RowEncoderEngineTest {
                     ByteBuilder key = new ByteBuilder(64);
                     encoder.appendKey(tuple, meta.record(8, 0), SourceTable.noChunks(), key);
                     keys.add(key.toByteArray());
-                    key.clear();
-                    encoder.appendKeyLiteral(tuple, meta, SourceTable.noChunks(), key);
-                    literals.add(key.toString());
+                    literals.add(literal(encoder, tuple, meta));
                     if (tuples.size() != 2) {
                         // a -0 would be kept as it is, and IN does not find it by 0
                         encoder.appendRow(block, tuple, meta, SourceTable.noChunks());

@@ -206,11 +206,54 @@ final class MappingDeriverTest {
                 .containsExactly(2);
         assertThat(mapped(table('r', 'p', 'f', List.of(1), columns), rules).key())
                 .containsExactly(1);
-        assertThat(reasons(table('r', 'p', 'n', List.of(1), columns), rules))
-                .singleElement()
-                .asString()
-                .contains("no usable key", "'n'");
-        assertThat(reasons(table('r', 'p', 'f', List.of(), columns), rules)).hasSize(1);
+        assertThat(mapped(table('r', 'p', 'n', List.of(1), columns), rules).isKeyless()).isTrue();
+        assertThat(mapped(table('r', 'p', 'f', List.of(), columns), rules).isKeyless()).isTrue();
+        assertThat(mapped(table('r', 'p', 'd', List.of(), columns), rules).isKeyless()).isTrue();
+        assertThat(mapped(table('r', 'p', 'i', List.of(), columns), rules).isKeyless()).isTrue();
+    }
+
+    @Test
+    void withoutAKeyRowsAreOrderedByTheirPlace() {
+        RelationDescriptor shape =
+                table(
+                        'r',
+                        'p',
+                        'n',
+                        List.of(1),
+                        column("id", TypeOid.INT4),
+                        column("_tid", TypeOid.TEXT));
+        TableMapping mapping = mapped(shape, MappingRules.defaults());
+        assertThat(mapping.toDdl())
+                .isEqualTo(
+                        """
+                        CREATE TABLE IF NOT EXISTS `shop`.`orders`
+                        (
+                            `id` Nullable(Int32),
+                            `_tid` Nullable(String),
+                            `_version` UInt128,
+                            `_is_deleted` UInt8,
+                            `_commit_ts` DateTime64(6, 'UTC'),
+                            `_xid` UInt32,
+                            `__tid` UInt64,
+                            `_commit_lsn` UInt64 ALIAS toUInt64(bitShiftRight(`_version`, 64)),
+                            `_lsn` UInt64 ALIAS bitAnd(toUInt64(`_version`), 18446744073709551614)
+                        )
+                        ENGINE = ReplacingMergeTree(`_version`, `_is_deleted`)
+                        ORDER BY (`__tid`)
+                        SETTINGS non_replicated_deduplication_window = 1000\
+                        """);
+        assertThat(TableMapping.fromJson(mapping.toJson())).isEqualTo(mapping);
+        assertThat(mapping.toJson()).startsWith("{\"format\":2,");
+        Derivation.Mapped derived =
+                (Derivation.Mapped) TableMapping.derive(shape, MappingRules.defaults());
+        assertThat(derived.notes())
+                .anySatisfy(note -> assertThat(note).contains("no usable key", "'n'"))
+                .anySatisfy(note -> assertThat(note).contains("__tid"));
+        TableMapping keyed = mapped(ordinary(column("id", TypeOid.INT4)), MappingRules.defaults());
+        assertThat(keyed.toJson()).startsWith("{\"format\":1,");
+        assertThatThrownBy(() -> TableMapping.fromJson(keyed.toJson().replace("[1]", "[]")))
+                .isInstanceOf(QuarantineException.class)
+                .hasMessageContaining("either a key or a tid");
     }
 
     @Test
@@ -227,9 +270,9 @@ final class MappingDeriverTest {
                                 column("m", ENUM),
                                 column("x", 4711)),
                         MappingRules.defaults());
-        assertThat(reasons).hasSize(5);
+        assertThat(reasons).hasSize(4);
         assertThat(String.join("\n", reasons))
-                .contains("unlogged", "no usable key")
+                .contains("unlogged")
                 .contains("column p has the type s.pair")
                 .contains("column m has the type s.mood")
                 .contains("column x (OID 4711)");
@@ -320,9 +363,9 @@ final class MappingDeriverTest {
         assertThat(json).doesNotContain("\n");
         assertThat(TableMapping.fromJson(json)).isEqualTo(mapping);
         assertThatThrownBy(
-                        () -> TableMapping.fromJson(json.replace("\"format\":1", "\"format\":2")))
+                        () -> TableMapping.fromJson(json.replace("\"format\":1", "\"format\":3")))
                 .isInstanceOf(QuarantineException.class)
-                .hasMessageContaining("format 2");
+                .hasMessageContaining("format 3");
         assertThatThrownBy(() -> TableMapping.fromJson(json.substring(0, 40)))
                 .isInstanceOf(QuarantineException.class)
                 .hasMessageContaining("WS-1750");
