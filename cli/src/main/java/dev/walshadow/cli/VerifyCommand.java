@@ -86,6 +86,13 @@ final class VerifyCommand implements Callable<Integer> {
                     "missing in ClickHouse: " + difference.key() + ": " + difference.source();
             case ONLY_IN_CLICKHOUSE ->
                     "only in ClickHouse: " + difference.key() + ": " + difference.target();
+            case COUNT ->
+                    difference.key()
+                            + ": "
+                            + difference.source()
+                            + " such rows on the source, "
+                            + difference.target()
+                            + " in ClickHouse";
             case DIFFERENT ->
                     difference.key()
                             + ": "

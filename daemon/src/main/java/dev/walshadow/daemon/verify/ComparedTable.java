@@ -30,4 +30,9 @@ public record ComparedTable(
     public ComparedTable {
         columns = List.copyOf(columns);
     }
+
+    /** No column tells rows apart: the same row may be there more than once. */
+    boolean keyless() {
+        return columns.stream().noneMatch(Column::key);
+    }
 }

@@ -17,6 +17,7 @@ import java.nio.file.StandardOpenOption;
 final class DigestStore implements AutoCloseable {
     static final int ENTRY_BYTES = 24;
     private static final int BUFFER_BYTES = ENTRY_BYTES << 12;
+    private static final long ROWS_PER_PARTITION = 500_000;
 
     private final Path directory;
     private final ByteBuilder[] buffers;
@@ -31,6 +32,20 @@ final class DigestStore implements AutoCloseable {
         this.buffers = new ByteBuilder[partitions];
         for (int i = 0; i < partitions; i++) {
             buffers[i] = new ByteBuilder(BUFFER_BYTES);
+        }
+    }
+
+    /** How many partitions suit a side of so many rows. */
+    static int partitions(long rows) {
+        return Integer.highestOneBit((int) (rows / ROWS_PER_PARTITION) * 2 | 1);
+    }
+
+    /** A directory for a store. */
+    static Path temporary() {
+        try {
+            return Files.createTempDirectory("walshadow-verify");
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot make a temporary directory", e);
         }
     }
 

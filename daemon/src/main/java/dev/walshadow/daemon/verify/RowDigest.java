@@ -7,13 +7,17 @@ import net.jpountz.xxhash.XXHash64;
 import net.jpountz.xxhash.XXHashFactory;
 import org.jspecify.annotations.Nullable;
 
-/** 128 bits of a row's key and 64 bits of the whole row, over canonical texts. Not thread safe. */
+/**
+ * 128 bits of a row's key (of the whole row, where there is no key) and 64 bits of the whole row,
+ * over canonical texts. Not thread safe.
+ */
 final class RowDigest {
     private static final XXHash64 HASH = XXHashFactory.fastestJavaInstance().hash64();
     private static final long FIRST_SEED = 0x5741_4C53L;
     private static final long SECOND_SEED = 0x4841_444FL;
 
     private final List<ComparedTable.Column> columns;
+    private final boolean keyless;
     private final ByteBuilder bytes = new ByteBuilder(1024);
     private final ByteBuilder keyBytes = new ByteBuilder(128);
 
@@ -21,8 +25,9 @@ final class RowDigest {
     long keyLow;
     long row;
 
-    RowDigest(List<ComparedTable.Column> columns) {
-        this.columns = columns;
+    RowDigest(ComparedTable table) {
+        this.columns = table.columns();
+        this.keyless = table.keyless();
     }
 
     void compute(List<@Nullable String> values) {
@@ -31,7 +36,7 @@ final class RowDigest {
         for (int i = 0; i < values.size(); i++) {
             String value = values.get(i);
             append(bytes, value);
-            if (columns.get(i).key()) {
+            if (keyless || columns.get(i).key()) {
                 append(keyBytes, value);
             }
         }

@@ -2,10 +2,6 @@ package dev.walshadow.daemon.verify;
 
 import dev.walshadow.daemon.verify.TableResult.Difference;
 import dev.walshadow.daemon.verify.TableResult.Kind;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -23,16 +19,16 @@ import org.jspecify.annotations.Nullable;
  * Compares one table. First the digests of all rows of both sides, taken after the watermark has
  * passed a position; then, for the keys that differ, the rows themselves between two readings of
  * the source, at ever later positions: under load a key only counts as unequal when the source
- * showed the same row before and after ClickHouse was read, twice.
+ * showed the same row before and after ClickHouse was read, twice. Tables without a key: {@link
+ * MultisetComparison}.
  */
 final class TableComparison {
     /** More keys than these are not looked at one by one. */
-    private static final int CANDIDATES_LIMIT = 20_000;
+    static final int CANDIDATES_LIMIT = 20_000;
 
     private static final int LOOKUP_BATCH = 500;
-    private static final int ROUNDS_LIMIT = 50;
-    private static final int CONFIRMATIONS = 2;
-    private static final long ROWS_PER_PARTITION = 500_000;
+    static final int ROUNDS_LIMIT = 50;
+    static final int CONFIRMATIONS = 2;
 
     private final SourceRows source;
     private final TargetRows target;
@@ -64,7 +60,7 @@ final class TableComparison {
             switch (kind) {
                 case MISSING_IN_CLICKHOUSE -> missing++;
                 case ONLY_IN_CLICKHOUSE -> extra++;
-                case DIFFERENT -> different++;
+                case DIFFERENT, COUNT -> different++;
             }
         }
 
@@ -75,10 +71,14 @@ final class TableComparison {
 
     TableResult compare(ComparedTable table, long estimatedRows)
             throws InterruptedException, SQLException {
+        if (table.keyless()) {
+            return new MultisetComparison(source, target, positions, progress)
+                    .compare(table, estimatedRows);
+        }
         positions.awaitCurrent();
-        int partitions = Integer.highestOneBit((int) (estimatedRows / ROWS_PER_PARTITION) * 2 | 1);
-        try (DigestStore left = new DigestStore(temporary(), partitions);
-                DigestStore right = new DigestStore(temporary(), partitions)) {
+        int partitions = DigestStore.partitions(estimatedRows);
+        try (DigestStore left = new DigestStore(DigestStore.temporary(), partitions);
+                DigestStore right = new DigestStore(DigestStore.temporary(), partitions)) {
             source.scan(table, collect(table, left));
             target.scan(table, collect(table, right));
             Map<Key, Kind> candidates = new HashMap<>();
@@ -112,16 +112,8 @@ final class TableComparison {
                 differences.subList(0, Math.min(TableResult.SHOWN, differences.size())));
     }
 
-    private static Path temporary() {
-        try {
-            return Files.createTempDirectory("walshadow-verify");
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot make a temporary directory", e);
-        }
-    }
-
     private Consumer<List<@Nullable String>> collect(ComparedTable table, DigestStore store) {
-        RowDigest digest = new RowDigest(table.columns());
+        RowDigest digest = new RowDigest(table);
         return (List<@Nullable String> values) -> {
             digest.compute(values);
             store.add(digest.keyHigh, digest.keyLow, digest.row);
@@ -247,7 +239,7 @@ final class TableComparison {
     private Collection<List<String>> keyTexts(ComparedTable table, Set<Key> candidates)
             throws SQLException {
         Set<List<String>> keys = new HashSet<>();
-        RowDigest digest = new RowDigest(table.columns());
+        RowDigest digest = new RowDigest(table);
         Consumer<List<@Nullable String>> pick =
                 (List<@Nullable String> row) -> {
                     digest.compute(row);

@@ -30,9 +30,10 @@ public record TableResult(
     /**
      * One row that differs.
      *
-     * @param key {@code column=value}, joined by commas
+     * @param key {@code column=value}, joined by commas; all columns where there is no key
      * @param column the first column that differs; empty for a whole row
-     * @param source the source's value (a whole row: all of them); null when absent or NULL
+     * @param source the source's value (a whole row: all of them); null when absent or NULL. Where
+     *     there is no key: how many such rows it has
      */
     public record Difference(
             Kind kind,
@@ -45,6 +46,8 @@ public record TableResult(
     public enum Kind {
         MISSING_IN_CLICKHOUSE,
         ONLY_IN_CLICKHOUSE,
-        DIFFERENT
+        DIFFERENT,
+        /** In a table without a key: the sides have the row, but not as often. */
+        COUNT
     }
 }

@@ -61,9 +61,11 @@ final class TargetRows {
     private void select(
             ComparedTable table, String condition, Consumer<List<@Nullable String>> consumer) {
         String columns =
-                table.columns().stream()
-                        .map(TargetRows::expression)
-                        .collect(Collectors.joining(", "));
+                table.columns().isEmpty()
+                        ? "1"
+                        : table.columns().stream()
+                                .map(TargetRows::expression)
+                                .collect(Collectors.joining(", "));
         String sql =
                 String.format(
                         Locale.ROOT,
@@ -89,8 +91,9 @@ final class TargetRows {
     }
 
     private static List<@Nullable String> values(ComparedTable table, ResultRow row) {
-        List<@Nullable String> values = new ArrayList<>(row.columns());
-        for (int i = 0; i < row.columns(); i++) {
+        int count = table.columns().size();
+        List<@Nullable String> values = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
             ClickHouseType type = table.columns().get(i).targetType();
             values.add(CanonicalText.ofTarget(row.text(i), type));
         }
