@@ -124,7 +124,7 @@ public class RowEncoderBenchmark {
                 0,
                 'd',
                 "heap",
-                false,
+                0,
                 List.of(
                         attribute(1, "id", TypeOid.INT8, -1, 8, 'd'),
                         attribute(2, "quantity", TypeOid.INT4, -1, 4, 'i'),

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * u32 number of relations, then each:
  *     i32 oid, i32 database, string schema, string name, u8 kind, u8 persistence,
  *     u8 hasLocator [i32 tablespace, i32 database, i32 number], i32 toast, i32 owner,
- *     u8 replicaIdentity, string accessMethod, u8 partition,
+ *     u8 replicaIdentity, string accessMethod, u32 parentOid,
  *     u32 count of attributes, each:
  *         i32 number, string name, i32 type, i32 modifier, i32 length, u8 byValue, u8 alignment,
  *         u8 storage, u8 notNull, u8 dropped, u8 generated, u8 hasMissing [string missing]
@@ -93,7 +93,7 @@ public final class DescriptorFormat {
         out.putInt(relation.ownerRelationOid());
         out.putByte(relation.replicaIdentity());
         putString(relation.accessMethod(), out);
-        putBoolean(relation.partition(), out);
+        out.putInt(relation.parentOid());
         out.putInt(relation.attributes().size());
         for (AttributeDescriptor attribute : relation.attributes()) {
             encodeAttribute(attribute, out);

@@ -33,7 +33,7 @@ public final class DescriptorPool {
                 relation.ownerRelationOid(),
                 relation.replicaIdentity(),
                 one(relation.accessMethod()),
-                relation.partition(),
+                relation.parentOid(),
                 one(attributes),
                 one(relation.primaryKey()),
                 one(relation.identityKey()),

@@ -71,7 +71,7 @@ final class DescriptorReader {
                 number(),
                 character(),
                 string(),
-                flag(),
+                number(),
                 attributes(),
                 numbers(),
                 numbers(),

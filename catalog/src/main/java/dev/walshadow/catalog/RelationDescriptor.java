@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param ownerRelationOid of a TOAST relation: the table it belongs to; else 0
  * @param replicaIdentity relreplident: 'd', 'n', 'f' or 'i'
  * @param accessMethod pg_am.amname; "heap" is the only one that can be decoded
- * @param partition relispartition
+ * @param parentOid of a partition: the partitioned table it is attached to; else 0
  * @param attributes by attnum from 1, dropped ones included
  * @param primaryKey attnums in index order of the valid, immediate primary key; empty if none
  * @param identityKey attnums in index order of the relreplident = 'i' index; empty if none
@@ -32,7 +32,7 @@ public record RelationDescriptor(
         int ownerRelationOid,
         char replicaIdentity,
         String accessMethod,
-        boolean partition,
+        int parentOid,
         List<AttributeDescriptor> attributes,
         List<Integer> primaryKey,
         List<Integer> identityKey,
@@ -42,6 +42,11 @@ public record RelationDescriptor(
         primaryKey = List.copyOf(primaryKey);
         identityKey = List.copyOf(identityKey);
         types = List.copyOf(types);
+    }
+
+    /** True if its rows are also another table's. */
+    public boolean partition() {
+        return parentOid != 0;
     }
 
     /** What an operating failure calls this relation. */

@@ -41,7 +41,7 @@ public final class RelationShapes {
         if (a.replicaIdentity() != b.replicaIdentity()) {
             return changed("the replica identity", a.replicaIdentity(), b.replicaIdentity());
         }
-        if (a.partition() != b.partition()) {
+        if (a.parentOid() != b.parentOid()) {
             return b.partition() ? "it became a partition" : "it is no partition any more";
         }
         if (!a.primaryKey().equals(b.primaryKey())) {

@@ -36,7 +36,7 @@ final class Descriptors {
                 0,
                 'd',
                 "heap",
-                false,
+                0,
                 attributes,
                 columns.length == 0 ? List.of() : List.of(1),
                 List.of(),

@@ -22,7 +22,7 @@ final class RelationShapesTest {
                 table.ownerRelationOid(),
                 identity,
                 table.accessMethod(),
-                table.partition(),
+                table.parentOid(),
                 attributes,
                 table.primaryKey(),
                 table.identityKey(),

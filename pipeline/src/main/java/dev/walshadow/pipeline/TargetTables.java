@@ -44,6 +44,7 @@ public final class TargetTables {
      * @param rules how tables are mapped
      * @param encoding of the source database's text
      * @param onDrop what becomes of a table that is dropped on the source
+     * @param keepsDetached rows of a partition that is detached, dropped or truncated stay
      */
     public record Options(
             String metadataDatabase,
@@ -51,7 +52,8 @@ public final class TargetTables {
             String sourceName,
             MappingRules rules,
             SourceEncoding encoding,
-            OnDrop onDrop) {}
+            OnDrop onDrop,
+            boolean keepsDetached) {}
 
     /** A table was dropped on the source. */
     public enum OnDrop {
@@ -435,6 +437,10 @@ public final class TargetTables {
 
     void setLoadsOnly(boolean now) {
         loadsOnly = now;
+    }
+
+    boolean keepsDetached() {
+        return options.keepsDetached();
     }
 
     OnDrop onDrop() {

@@ -67,7 +67,7 @@ record ItemsTable(String schema, String name, int oid, int toastOid, char identi
                 0,
                 identity,
                 "heap",
-                false,
+                0,
                 attributes,
                 List.of(1),
                 List.of(),

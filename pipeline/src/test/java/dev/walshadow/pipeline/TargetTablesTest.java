@@ -77,7 +77,7 @@ final class TargetTablesTest {
                             "other",
                             MappingRules.defaults().withNames("", h.metadata, Map.of()),
                             SourceEncoding.UTF8,
-                            TargetTables.OnDrop.RETAIN);
+                            TargetTables.OnDrop.RETAIN, false);
             assertThatThrownBy(() -> TargetTables.open(h.client, options))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("WS-1706")
@@ -141,7 +141,7 @@ final class TargetTablesTest {
                             0,
                             'd',
                             "heap",
-                            false,
+                            0,
                             shape.attributes(),
                             shape.primaryKey(),
                             List.of(),

@@ -37,7 +37,7 @@ final class CatalogAssembly {
             int ownerOid,
             char identity,
             String accessMethod,
-            boolean partition,
+            int parentOid,
             List<AttributeDescriptor> attributes,
             List<Integer> primaryKey,
             List<Integer> identityKey) {}
@@ -56,7 +56,7 @@ final class CatalogAssembly {
                         oid(row, 10),
                         character(row, 11),
                         name(row, 12),
-                        row.getBoolean(13),
+                        oid(row, 13),
                         new ArrayList<>(),
                         new ArrayList<>(),
                         new ArrayList<>());
@@ -128,7 +128,7 @@ final class CatalogAssembly {
                             draft.ownerOid(),
                             draft.identity(),
                             draft.accessMethod(),
-                            draft.partition(),
+                            draft.parentOid(),
                             draft.attributes(),
                             draft.primaryKey(),
                             draft.identityKey(),

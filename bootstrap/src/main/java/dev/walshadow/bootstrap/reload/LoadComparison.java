@@ -51,7 +51,7 @@ final class LoadComparison {
                 now.ownerRelationOid(),
                 now.replicaIdentity(),
                 now.accessMethod(),
-                now.partition(),
+                now.parentOid(),
                 attributes,
                 now.primaryKey(),
                 now.identityKey(),

@@ -298,7 +298,7 @@ public final class LoadShape {
                     shape.ownerRelationOid(),
                     shape.replicaIdentity(),
                     shape.accessMethod(),
-                    shape.partition(),
+                    shape.parentOid(),
                     attributes,
                     shape.primaryKey(),
                     shape.identityKey(),

@@ -257,7 +257,7 @@ final class TableLoadTypesTest {
                         0,
                         'd',
                         "heap",
-                        false,
+                        0,
                         shape.attributes().subList(0, 1),
                         List.of(1),
                         List.of(),

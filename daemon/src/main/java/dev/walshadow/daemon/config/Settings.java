@@ -97,6 +97,23 @@ public final class Settings {
                     Kind.TEXTS,
                     "[]",
                     "Tables to leave out, same form; wins over include.");
+    public static final Setting<String> TABLES_PARTITIONS =
+            optional(
+                    "tables",
+                    "partitions",
+                    Kind.oneOf("root", "leaf"),
+                    "root",
+                    "How a partitioned table arrives: as one table under its own name, or each"
+                            + " partition as a table of its own.");
+    public static final Setting<String> TABLES_ON_DETACH =
+            optional(
+                    "tables",
+                    "on_detach",
+                    Kind.oneOf("remove", "retain"),
+                    "remove",
+                    "What becomes of a partition's rows in the partitioned table's table when the"
+                            + " partition is detached, dropped or truncated: they go, as on the"
+                            + " source, or they stay.");
     public static final Setting<String> TABLES_ON_DROP =
             optional(
                     "tables",
@@ -187,6 +204,8 @@ public final class Settings {
                     SHADOW_BINARIES,
                     TABLES_INCLUDE,
                     TABLES_EXCLUDE,
+                    TABLES_PARTITIONS,
+                    TABLES_ON_DETACH,
                     TABLES_ON_DROP,
                     TOAST_MODE,
                     BATCH_ROWS,

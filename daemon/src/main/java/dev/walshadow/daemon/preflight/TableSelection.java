@@ -1,5 +1,6 @@
 package dev.walshadow.daemon.preflight;
 
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import java.util.ArrayList;
@@ -16,8 +17,13 @@ public final class TableSelection {
     private final List<String> includes;
     private final List<Pattern> included;
     private final List<Pattern> excluded;
+    private final boolean byLeaf;
 
-    public TableSelection(List<String> include, List<String> exclude) {
+    /**
+     * @param byLeaf each partition is a table of its own, and partitioned tables are not
+     */
+    public TableSelection(List<String> include, List<String> exclude, boolean byLeaf) {
+        this.byLeaf = byLeaf;
         this.includes = List.copyOf(include);
         this.included = include.stream().map(TableSelection::compile).toList();
         this.excluded = exclude.stream().map(TableSelection::compile).toList();
@@ -41,9 +47,36 @@ public final class TableSelection {
                 && excluded.stream().noneMatch(pattern -> pattern.matcher(text).matches());
     }
 
-    /** True for a permanent or unlogged ordinary table that is selected by name. */
-    public boolean matches(RelationDescriptor relation) {
-        return relation.kind() == 'r' && relation.persistence() != 't' && matches(relation.name());
+    /**
+     * True for a permanent or unlogged table or materialized view that is selected by name; a
+     * partition is selected by the name of its partitioned table.
+     *
+     * @param parents finds the relations that this one can be a partition of
+     */
+    public boolean matches(RelationDescriptor relation, Partitions.Lookup parents) {
+        if (relation.persistence() == 't') {
+            return false;
+        }
+        return switch (relation.kind()) {
+            case 'r' -> matchesTable(relation, parents);
+            case 'm' -> matches(relation.name());
+            case 'p' -> !byLeaf && !relation.partition() && matches(relation.name());
+            default -> false;
+        };
+    }
+
+    private boolean matchesTable(RelationDescriptor relation, Partitions.Lookup parents) {
+        if (byLeaf || !relation.partition()) {
+            return matches(relation.name());
+        }
+        RelationDescriptor root = Partitions.root(relation, parents);
+        return root != null && matches(root.name());
+    }
+
+    /** Of all relations of a database, those that are selected. */
+    public List<RelationDescriptor> of(Collection<RelationDescriptor> relations) {
+        Partitions.Lookup parents = Partitions.among(relations);
+        return relations.stream().filter(relation -> matches(relation, parents)).toList();
     }
 
     /** Include entries without a wildcard that name no table of the source. */
@@ -54,7 +87,7 @@ public final class TableSelection {
             boolean found =
                     includes.get(i).contains("*")
                             || relations.stream()
-                                    .filter(relation -> relation.kind() == 'r')
+                                    .filter(relation -> "rmp".indexOf(relation.kind()) >= 0)
                                     .anyMatch(r -> pattern.matcher(r.name().toString()).matches());
             if (!found) {
                 unknown.add(includes.get(i));

@@ -281,7 +281,7 @@ final class InitialLoad implements AutoCloseable {
                 new WalPages(prepared.major(), identifier, timeline, prepared.segmentSize());
         prepared.tables()
                 .attach(
-                        seed.relations().stream().filter(prepared.selection()::matches).toList(),
+                        prepared.selection().of(seed.relations()),
                         startLsn);
         Set<RewrittenCatalog> rewritten = rewrittenCatalogs();
         rewritten.forEach(each -> keptFiles.add(each.locator()));

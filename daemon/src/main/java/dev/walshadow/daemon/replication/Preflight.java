@@ -62,7 +62,8 @@ final class Preflight {
         TableSelection selection =
                 new TableSelection(
                         configuration.get(Settings.TABLES_INCLUDE),
-                        configuration.get(Settings.TABLES_EXCLUDE));
+                        configuration.get(Settings.TABLES_EXCLUDE),
+                        configuration.get(Settings.TABLES_PARTITIONS).equals("leaf"));
         if (sourceFits) {
             note(() -> checkCatalog(selection));
         }
@@ -185,9 +186,7 @@ final class Preflight {
         TargetTables tables =
                 Targets.tables(configuration, client, identifier, source.settings(), encoding);
         if (identity != null && manifest == null) {
-            List<RelationDescriptor> selected =
-                    relations.stream().filter(selection::matches).toList();
-            tables.problems(selected).forEach(findings::addLine);
+            tables.problems(selection.of(relations)).forEach(findings::addLine);
         }
         return tables;
     }

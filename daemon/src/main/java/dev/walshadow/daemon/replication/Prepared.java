@@ -45,6 +45,6 @@ record Prepared(
     }
 
     List<RelationDescriptor> selected() {
-        return relations.stream().filter(selection::matches).toList();
+        return selection.of(relations);
     }
 }

@@ -1,6 +1,7 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationShapes;
 import dev.walshadow.daemon.preflight.TableSelection;
@@ -33,8 +34,8 @@ final class ReplicatedTables implements CatalogCapture.Changes {
             throws InterruptedException {
         List<RelationChange> selected = new ArrayList<>();
         for (DescriptorLog.Change change : changes) {
-            RelationDescriptor before = selected(change.before());
-            RelationDescriptor after = selected(change.after());
+            RelationDescriptor before = selected(change.before(), position - 1);
+            RelationDescriptor after = selected(change.after(), position);
             if (before != null || after != null) {
                 boolean older =
                         (before == null && change.before() != null)
@@ -45,8 +46,13 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         hand(position, firstLsn, selected);
     }
 
-    private @Nullable RelationDescriptor selected(@Nullable RelationDescriptor relation) {
-        return relation != null && selection.matches(relation) ? relation : null;
+    private @Nullable RelationDescriptor selected(
+            @Nullable RelationDescriptor relation, long position) {
+        return relation != null
+                        && selection.matches(
+                                relation, Partitions.at(log, relation.databaseOid(), position))
+                ? relation
+                : null;
     }
 
     /** Storage that was filled as another relation's, whose rows nobody kept. */
@@ -74,8 +80,8 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         return (position, firstLsn, changes) -> {
             List<RelationChange> selected = new ArrayList<>();
             for (DescriptorLog.Change change : changes) {
-                RelationDescriptor before = selected(change.before());
-                RelationDescriptor after = selected(change.after());
+                RelationDescriptor before = selected(change.before(), position - 1);
+                RelationDescriptor after = selected(change.after(), position);
                 if (after != null && (before == null || differs(before, after))) {
                     selected.add(new RelationChange(before, after, true));
                 } else if (before != null && after == null) {

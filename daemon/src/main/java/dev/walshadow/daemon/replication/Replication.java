@@ -4,6 +4,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.state.Manifest;
@@ -115,7 +116,16 @@ public final class Replication implements AutoCloseable {
         StreamSnapshot from =
                 new SegmentArchive(state.archive(), pages).resumeAt(manifest.resumeFloor());
         DescriptorLog log = DescriptorLog.open(state.descriptorLog(), manifest.systemIdentifier());
-        prepared.tables().resume(log, manifest.durablePosition(), prepared.selection()::matches);
+        prepared.tables()
+                .resume(
+                        log,
+                        manifest.durablePosition(),
+                        (relation, position) ->
+                                prepared.selection()
+                                        .matches(
+                                                relation,
+                                                Partitions.at(
+                                                        log, relation.databaseOid(), position)));
         Assembly parts = assemble(log, from, manifest.resumeFloor(), manifest);
         LOG.info(
                 "resuming at {}; durable up to {}",

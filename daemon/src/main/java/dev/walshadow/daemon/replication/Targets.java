@@ -49,7 +49,8 @@ public final class Targets {
                         TargetTables.OnDrop.valueOf(
                                 configuration
                                         .get(Settings.TABLES_ON_DROP)
-                                        .toUpperCase(Locale.ROOT))));
+                                        .toUpperCase(Locale.ROOT)),
+                        configuration.get(Settings.TABLES_ON_DETACH).equals("retain")));
     }
 
     private static boolean hasTime64(ClickHouseClient client) {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 final class TableSelectionTest {
     @Test
     void everythingButSystemSchemasMatchesByDefault() {
-        TableSelection all = new TableSelection(List.of("*"), List.of());
+        TableSelection all = new TableSelection(List.of("*"), List.of(), false);
         assertThat(all.matches(new RelationName("public", "orders"))).isTrue();
         assertThat(all.matches(new RelationName("Odd.Schema", "a*b"))).isTrue();
         assertThat(all.matches(new RelationName("pg_catalog", "pg_class"))).isFalse();
@@ -18,7 +18,7 @@ final class TableSelectionTest {
 
     @Test
     void excludeWinsOverInclude() {
-        TableSelection some = new TableSelection(List.of("shop.*", "audit"), List.of("shop.tmp_*"));
+        TableSelection some = new TableSelection(List.of("shop.*", "audit"), List.of("shop.tmp_*"), false);
         assertThat(some.matches(new RelationName("shop", "orders"))).isTrue();
         assertThat(some.matches(new RelationName("shop", "tmp_1"))).isFalse();
         assertThat(some.matches(new RelationName("any", "audit"))).isTrue();
@@ -27,14 +27,14 @@ final class TableSelectionTest {
 
     @Test
     void patternsAreNoRegularExpressions() {
-        TableSelection odd = new TableSelection(List.of("s.a+(b"), List.of());
+        TableSelection odd = new TableSelection(List.of("s.a+(b"), List.of(), false);
         assertThat(odd.matches(new RelationName("s", "a+(b"))).isTrue();
         assertThat(odd.matches(new RelationName("s", "aab"))).isFalse();
     }
 
     @Test
     void namesThatMatchNoTableAreUnknown() {
-        TableSelection some = new TableSelection(List.of("public.ordres", "x*"), List.of());
+        TableSelection some = new TableSelection(List.of("public.ordres", "x*"), List.of(), false);
         assertThat(some.unknown(List.of())).containsExactly("public.ordres");
     }
 }

@@ -90,7 +90,7 @@ final class MappingDeriverTest {
                 0,
                 identity,
                 "heap",
-                false,
+                0,
                 attributes,
                 key,
                 key,

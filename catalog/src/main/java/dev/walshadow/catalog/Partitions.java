@@ -1,0 +1,50 @@
+package dev.walshadow.catalog;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Which partitioned table a partition's rows are read through. */
+public final class Partitions {
+    /** Deeper trees do not exist; a cycle would mean a damaged catalog. */
+    private static final int MAX_DEPTH = 1000;
+
+    private Partitions() {}
+
+    /** Finds relations of one database, at one position. */
+    public interface Lookup {
+        @Nullable RelationDescriptor find(int oid);
+    }
+
+    /** Among these relations of one database. */
+    public static Lookup among(Collection<RelationDescriptor> relations) {
+        Map<Integer, RelationDescriptor> byOid = new HashMap<>();
+        relations.forEach(relation -> byOid.put(relation.oid(), relation));
+        return byOid::get;
+    }
+
+    /** As they are at {@code lsn}. */
+    public static Lookup at(DescriptorLog log, int databaseOid, long lsn) {
+        return oid -> log.find(databaseOid, oid, lsn);
+    }
+
+    /**
+     * The topmost partitioned table above a partition; the relation itself if it is no partition;
+     * null if a parent is unknown.
+     */
+    public static @Nullable RelationDescriptor root(RelationDescriptor relation, Lookup parents) {
+        RelationDescriptor at = relation;
+        for (int i = 0; i < MAX_DEPTH; i++) {
+            if (!at.partition()) {
+                return at;
+            }
+            RelationDescriptor parent = parents.find(at.parentOid());
+            if (parent == null) {
+                return null;
+            }
+            at = parent;
+        }
+        return null;
+    }
+}
