@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  * source     one row: the source cluster that the database belongs to
- * tables     one row per table: state, reason, pinned mapping
+ * tables     one row per table or partition: state, reason, pinned mapping
  * watermark  one row: how far everything is durable
  * </pre>
  */
@@ -37,6 +37,7 @@ final class MetadataDatabase {
      *
      * @param mapping of the table that is in ClickHouse; of one that loads: that it will have
      * @param sinceLsn commits below need not arrive any more
+     * @param rootOid of a partition: the partitioned table that its rows go to; else 0
      * @param pendingMapping that the table is being altered to, from {@code sinceLsn} on; or empty
      */
     record LedgerRow(
@@ -53,7 +54,8 @@ final class MetadataDatabase {
             long discardedRows,
             String mapping,
             long sinceLsn,
-            String pendingMapping) {
+            String pendingMapping,
+            int rootOid) {
         TableStatus status() {
             return new TableStatus(
                     databaseOid,
@@ -88,7 +90,8 @@ final class MetadataDatabase {
                     0,
                     mapping,
                     0,
-                    "");
+                    "",
+                    rootOid);
         }
     }
 
@@ -183,7 +186,8 @@ final class MetadataDatabase {
                         + " schema String, name String, target_database String,"
                         + " target_table String, state String, reason String,"
                         + " position UInt64, baseline UInt64, discarded UInt64, mapping String,"
-                        + " since UInt64, pending_mapping String, revision UInt64)"
+                        + " since UInt64, pending_mapping String,"
+                        + " root_oid UInt32, revision UInt64)"
                         + " ENGINE = ReplacingMergeTree(revision)"
                         + " ORDER BY (system_identifier, database_oid, relation_oid)");
         client.execute(
@@ -210,7 +214,7 @@ final class MetadataDatabase {
                 client.query(
                         "SELECT database_oid, relation_oid, schema, name, target_database,"
                                 + " target_table, state, reason, position, baseline, discarded,"
-                                + " mapping, since, pending_mapping, revision FROM "
+                                + " mapping, since, pending_mapping, root_oid, revision FROM "
                                 + table("tables")
                                 + " FINAL WHERE system_identifier = "
                                 + Long.toUnsignedString(systemIdentifier)
@@ -230,8 +234,9 @@ final class MetadataDatabase {
                             Long.parseUnsignedLong(text(row[10])),
                             text(row[11]),
                             Long.parseUnsignedLong(text(row[12])),
-                            text(row[13])));
-            revision = Math.max(revision, Long.parseUnsignedLong(text(row[14])));
+                            text(row[13]),
+                            Integer.parseUnsignedInt(text(row[14]))));
+            revision = Math.max(revision, Long.parseUnsignedLong(text(row[15])));
         }
         return rows;
     }
@@ -258,6 +263,7 @@ final class MetadataDatabase {
                                 "mapping",
                                 "since",
                                 "pending_mapping",
+                                "root_oid",
                                 "revision"),
                         List.of(
                                 Scalar.UINT64,
@@ -275,6 +281,7 @@ final class MetadataDatabase {
                                 Scalar.STRING,
                                 Scalar.UINT64,
                                 Scalar.STRING,
+                                Scalar.UINT32,
                                 Scalar.UINT64));
         for (LedgerRow row : rows) {
             fixed(block, 0).appendLong(systemIdentifier);
@@ -292,7 +299,8 @@ final class MetadataDatabase {
             append(block, 12, row.mapping());
             fixed(block, 13).appendLong(row.sinceLsn());
             append(block, 14, row.pendingMapping());
-            fixed(block, 15).appendLong(nextRevision());
+            fixed(block, 15).appendInt(row.rootOid());
+            fixed(block, 16).appendLong(nextRevision());
         }
         insert("tables", block);
     }

@@ -37,6 +37,15 @@ sealed interface Opening {
      */
     record Load(@Nullable TargetTable previous, String reason) implements Opening {}
 
+    /** A partition's rows go to the table as its opening has left it. */
+    record Join(@Nullable TargetTable previous) implements Opening {}
+
+    /** A partition's rows come from the source, into the partitioned table's table. */
+    record JoinLoad(@Nullable TargetTable previous, String reason) implements Opening {}
+
+    /** A partitioned table's table is made anew; its partitions are loaded. */
+    record Replace(TargetTable previous, String reason) implements Opening {}
+
     /** The table was dropped on the source. */
     record Drop(@Nullable TargetTable previous) implements Opening {}
 

@@ -59,6 +59,17 @@ final class OpeningRun implements DecodeWorker.Pending {
         if (previous != null) {
             previous.awaitSettled();
         }
+        worker.services().ddl().prepare(table);
+        if (previous != null) {
+            previous.retire();
+        }
+        for (TargetTable member : table.members()) {
+            member.awaitRetired();
+        }
+        TargetTable root = table.root();
+        if (root != null) {
+            root.awaitOpen();
+        }
         QuarantineException refused = null;
         try {
             worker.services().ddl().open(table);

@@ -114,7 +114,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         for (int i = 0; i < count; i++) {
             workers[i] = new DecodeWorker(i, services, inserters, steps, shared);
         }
-        TableChanges changes = new TableChanges(tables);
+        TableChanges changes = new TableChanges(tables, given.descriptors());
         streamPlanner = new Planner(router(given), changes, workers, services);
         baselinePlanner = new Planner(router(given), changes, workers, services);
         planning = Thread.ofPlatform().name("planner").unstarted(this::plan);

@@ -113,7 +113,7 @@ final class Planner {
         for (int i = 0; i < count; i++) {
             int oid = LittleEndian.getInt(bytes, main + TRUNCATE_RELATIONS + i * Integer.BYTES);
             TargetTable table = router.byOid(database, oid);
-            if (table != null) {
+            if (table != null && !table.isPartitioned() && !retainsRows(table)) {
                 router.truncated(table);
                 add(table, work, stable);
             }

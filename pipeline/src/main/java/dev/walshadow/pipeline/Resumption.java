@@ -1,11 +1,11 @@
 package dev.walshadow.pipeline;
 
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.pipeline.MetadataDatabase.LedgerRow;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.TableMapping;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,15 +25,20 @@ final class Resumption {
     }
 
     /** Null if there is nothing to follow. */
-    @Nullable TargetTable of(LedgerRow row, Predicate<RelationDescriptor> selected) {
+    @Nullable TargetTable of(LedgerRow row, TargetTables.Selected selected) {
         long since = row.sinceLsn();
         long position = Math.max(since, durablePosition);
         RelationDescriptor shape = log.find(row.databaseOid(), row.relationOid(), position);
         if (row.state() == TableState.DROPPED) {
             return since > durablePosition ? dropped(row) : null;
         }
-        if (shape == null || !selected.test(shape)) {
+        if (shape == null || !selected.test(shape, position)) {
             return null;
+        }
+        TargetTable root =
+                tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), position));
+        if (root != null) {
+            return partition(row, shape, root, position);
         }
         return switch (row.state()) {
             case LIVE -> live(row, shape);
@@ -44,6 +49,55 @@ final class Resumption {
                             : tables.heldBack(shape, since, row.reason(), null);
             case QUARANTINED -> quarantined(row, shape);
             case DROPPED -> throw new IllegalStateException("handled above");
+        };
+    }
+
+    private TargetTable partition(
+            LedgerRow row, RelationDescriptor shape, TargetTable root, long position) {
+        return switch (row.state()) {
+            case QUARANTINED -> quarantined(row, shape);
+            case LIVE ->
+                    row.rootOid() == root.relationOid()
+                            ? joined(row, shape, root)
+                            : joinAnew(shape, root, position, "its partitioned table changed");
+            case LOADING, HELD, DROPPED ->
+                    joinAnew(shape, root, position, "its load was not finished");
+        };
+    }
+
+    /** What is below the partitioned table's own position has arrived for its partitions too. */
+    private TargetTable joined(LedgerRow row, RelationDescriptor shape, TargetTable root) {
+        long from = Math.max(row.sinceLsn(), root.fromPosition());
+        RelationDescriptor then =
+                log.find(row.databaseOid(), row.relationOid(), Math.max(from, durablePosition));
+        RelationDescriptor known = then == null ? shape : then;
+        return switch (TargetTables.deriveIn(root, known)) {
+            case Derivation.Mapped mapped ->
+                    tables.generation(
+                                    known,
+                                    mapped.mapping(),
+                                    TableState.LIVE,
+                                    from,
+                                    root.opening() == null ? null : new Opening.Join(null))
+                            .join(root);
+            case Derivation.HeldBack held ->
+                    tables.heldBack(known, from, String.join("; ", held.reasons()), null);
+        };
+    }
+
+    private TargetTable joinAnew(
+            RelationDescriptor shape, TargetTable root, long position, String reason) {
+        return switch (TargetTables.deriveIn(root, shape)) {
+            case Derivation.Mapped mapped ->
+                    tables.generation(
+                                    shape,
+                                    mapped.mapping(),
+                                    TableState.LOADING,
+                                    Math.max(position, durablePosition + 1),
+                                    new Opening.JoinLoad(null, reason))
+                            .join(root);
+            case Derivation.HeldBack held ->
+                    tables.heldBack(shape, 0, String.join("; ", held.reasons()), null);
         };
     }
 
@@ -95,11 +149,23 @@ final class Resumption {
 
     /** Selected now, but not followed so far. */
     TargetTable selectedLater(RelationDescriptor shape) {
-        return anew(shape, durablePosition, "it has rows from before it was followed");
+        TargetTable root =
+                tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), durablePosition));
+        String reason = "it has rows from before it was followed";
+        return root != null
+                ? joinAnew(shape, root, durablePosition, reason)
+                : anew(shape, durablePosition, reason);
     }
 
     private TargetTable anew(RelationDescriptor shape, long position, String reason) {
         return switch (tables.derive(shape)) {
+            case Derivation.Mapped mapped when shape.kind() == 'p' ->
+                    tables.generation(
+                            shape,
+                            mapped.mapping(),
+                            TableState.LIVE,
+                            Math.max(position, durablePosition + 1),
+                            new Opening.Create());
             case Derivation.Mapped mapped ->
                     tables.generation(
                             shape,

@@ -6,6 +6,7 @@ import dev.walshadow.base.RetryException;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.math.BigInteger;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -17,6 +18,10 @@ import java.util.stream.Collectors;
 final class Sweep {
     static final long POSTGRES_EPOCH_MICROS = 946_684_800_000_000L;
 
+    /** Filters must see what FINAL leaves; a repeated statement must not be taken for a copy. */
+    static final Map<String, String> SETTINGS =
+            Map.of("optimize_move_to_prewhere", "0", "insert_deduplicate", "0");
+
     private Sweep() {}
 
     /**
@@ -27,14 +32,11 @@ final class Sweep {
     static void run(Services services, TargetTable table, Version version)
             throws InterruptedException {
         String sql = statement(table.mapped(), table.place(), version);
-        // filters must see what FINAL leaves; a repeated statement must not be taken for a copy
-        Map<String, String> settings =
-                Map.of("optimize_move_to_prewhere", "0", "insert_deduplicate", "0");
         Backoff backoff = new Backoff(5_000);
         while (true) {
             long started = System.nanoTime();
             try {
-                services.client().execute(sql, settings);
+                services.client().execute(sql, SETTINGS);
                 services.reachability().answered(table);
                 services.metrics().sweeps.increment();
                 return;
@@ -59,17 +61,29 @@ final class Sweep {
         }
     }
 
-    private static String statement(TableMapping mapping, TargetName place, Version version) {
+    /** Of a partition's mapping: empties that partition only. */
+    static String statement(TableMapping mapping, TargetName place, Version version) {
         String target = place.quoted();
-        String keys = String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList());
-        List<String> key = mapping.keyNames();
+        List<String> columns = new ArrayList<>(mapping.keyNames());
+        String leaf = mapping.meta().leaf();
+        if (leaf != null && !columns.contains(leaf)) {
+            columns.add(leaf);
+        }
+        String keys = String.join(", ", columns.stream().map(Ddl::identifier).toList());
         String names =
                 keys
                         + ", "
                         + mapping.meta().stored().stream()
-                                .filter(name -> !key.contains(name))
+                                .filter(name -> !columns.contains(name))
                                 .map(Ddl::identifier)
                                 .collect(Collectors.joining(", "));
+        String ofLeaf =
+                leaf == null
+                        ? ""
+                        : " AND "
+                                + Ddl.identifier(leaf)
+                                + " = "
+                                + Integer.toUnsignedString(mapping.relationOid());
         String limit = "toUInt128('" + version.text() + "')";
         return "INSERT INTO "
                 + target
@@ -88,6 +102,7 @@ final class Sweep {
                 + " FINAL WHERE "
                 + Ddl.identifier(mapping.meta().version())
                 + " < "
-                + limit;
+                + limit
+                + ofLeaf;
     }
 }

@@ -1,5 +1,7 @@
 package dev.walshadow.pipeline;
 
+import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationShapes;
 import dev.walshadow.pipeline.ddl.ShapeChange;
@@ -7,6 +9,7 @@ import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.postgres.Lsn;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -21,65 +24,234 @@ final class TableChanges {
     private static final Logger LOG = LoggerFactory.getLogger(TableChanges.class);
 
     private final TargetTables tables;
+    private final DescriptorLog log;
+    private final List<TargetTable> opened = new ArrayList<>();
 
-    TableChanges(TargetTables tables) {
+    TableChanges(TargetTables tables, DescriptorLog log) {
         this.tables = tables;
+        this.log = log;
     }
 
     /** The generations that begin here with an opening; they have taken their tables' places. */
     List<TargetTable> apply(CatalogChange change) {
-        List<TargetTable> opened = new ArrayList<>();
-        for (CatalogChange.Item item : change.items()) {
-            TargetTable next =
-                    switch (item) {
-                        case CatalogChange.Resumed(TargetTable table) -> table;
-                        case CatalogChange.Changed(RelationChange of) ->
-                                changed(of, change.position());
-                        case CatalogChange.Reload again -> reload(again, change.position());
-                    };
-            if (next != null && next.opening() != null) {
-                opened.add(next);
+        opened.clear();
+        boolean rooted = false;
+        for (CatalogChange.Item item : rootsFirst(change.items())) {
+            switch (item) {
+                case CatalogChange.Resumed(TargetTable table) -> opened.add(table);
+                case CatalogChange.Changed(RelationChange of) -> {
+                    rooted |= isPartitioned(of);
+                    changed(of, change.position());
+                }
+                case CatalogChange.Reload again -> rooted |= reload(again, change.position());
             }
         }
-        return opened;
+        if (rooted) {
+            followRoots(change.position());
+        }
+        return List.copyOf(opened);
     }
 
-    private @Nullable TargetTable changed(RelationChange change, long position) {
-        TargetTable old = tables.find(change.databaseOid(), change.relationOid());
-        if (old != null && position <= old.fromPosition()) {
-            return null; // done before a restart
-        }
-        RelationDescriptor after = change.after();
-        if (after == null) {
-            return old == null ? null : dropped(old, position);
-        }
-        if (old == null || old.state() == TableState.DROPPED) {
-            return appeared(change, after, position);
-        }
-        return switch (old.state()) {
-            case QUARANTINED -> take(tables.quarantinedAgain(old, after));
-            case HELD ->
-                    RelationShapes.shapeDiffers(old.shape(), after) == null
-                            ? null
-                            : anew(old, after, position, "its shape changed while it waited");
-            case LOADING -> anewIfChanged(old, change, after, position);
-            case LIVE ->
-                    old.isStaged() || tables.loadsOnly()
-                            ? anewIfChanged(old, change, after, position)
-                            : live(old, change, after, position);
-            case DROPPED -> throw new IllegalStateException("handled above");
+    private static List<CatalogChange.Item> rootsFirst(List<CatalogChange.Item> items) {
+        return items.stream().sorted(Comparator.comparing(item -> !isOfRoot(item))).toList();
+    }
+
+    private static boolean isOfRoot(CatalogChange.Item item) {
+        return switch (item) {
+            case CatalogChange.Resumed(TargetTable table) -> table.isPartitioned();
+            case CatalogChange.Changed(RelationChange of) -> isPartitioned(of);
+            case CatalogChange.Reload _ -> false;
         };
     }
 
-    private @Nullable TargetTable appeared(
-            RelationChange change, RelationDescriptor after, long position) {
-        if (change.hasOlderRows()) {
-            return anew(null, after, position, "it has rows from before it was followed");
+    private static boolean isPartitioned(RelationChange change) {
+        RelationDescriptor after = change.after();
+        RelationDescriptor before = change.before();
+        return (after != null && after.kind() == 'p') || (before != null && before.kind() == 'p');
+    }
+
+    private void changed(RelationChange change, long position) {
+        TargetTable old = tables.find(change.databaseOid(), change.relationOid());
+        if (old != null && position <= old.fromPosition()) {
+            return; // done before a restart
         }
-        return switch (tables.derive(after)) {
+        RelationDescriptor after = change.after();
+        if (after == null) {
+            if (old != null) {
+                dropped(old, position);
+            }
+            return;
+        }
+        TargetTable root = tables.rootOf(after, Partitions.at(log, after.databaseOid(), position));
+        if (root != null) {
+            partition(old, root, change, position);
+        } else if (old == null || old.state() == TableState.DROPPED) {
+            appeared(change, after, position);
+        } else if (old.root() != null) {
+            anew(old, after, position, "it is no partition any more");
+        } else {
+            followed(old, change, after, position);
+        }
+    }
+
+    private void followed(
+            TargetTable old, RelationChange change, RelationDescriptor after, long position) {
+        switch (old.state()) {
+            case QUARANTINED -> take(tables.quarantinedAgain(old, after));
+            case HELD -> {
+                if (RelationShapes.shapeDiffers(old.shape(), after) != null) {
+                    anew(old, after, position, "its shape changed while it waited");
+                }
+            }
+            case LOADING -> anewIfChanged(old, change, after, position);
+            case LIVE -> {
+                if (old.isStaged() || (tables.loadsOnly() && !old.isPartitioned())) {
+                    anewIfChanged(old, change, after, position);
+                } else {
+                    live(old, change, after, position);
+                }
+            }
+            case DROPPED -> throw new IllegalStateException("it appears anew");
+        }
+    }
+
+    // partitions
+
+    private void partition(
+            @Nullable TargetTable old, TargetTable root, RelationChange change, long position) {
+        RelationDescriptor after = Objects.requireNonNull(change.after());
+        if (old == null || old.state() == TableState.DROPPED) {
+            if (change.hasOlderRows()) {
+                joinAnew(null, root, after, position, "it has rows from before it was followed");
+            } else {
+                join(null, root, after, position);
+            }
+        } else if (old.state() == TableState.QUARANTINED) {
+            take(tables.quarantinedAgain(old, after));
+        } else if (old.root() == null || old.root().key() != root.key()) {
+            joinAnew(old, root, after, position, "it was attached to " + root.label());
+        } else {
+            stays(old, root, change, position);
+        }
+    }
+
+    /** Of the same partitioned table as before. */
+    private void stays(TargetTable old, TargetTable root, RelationChange change, long position) {
+        RelationDescriptor after = Objects.requireNonNull(change.after());
+        String difference = RelationShapes.shapeDiffers(old.shape(), after);
+        boolean rewritten =
+                needsRows(old, change, after)
+                        || (difference != null && hasMoved(old.shape(), after));
+        boolean loading =
+                old.state() != TableState.LIVE || old.isStaged() || tables.loadsOnly();
+        if (rewritten || (loading && difference != null)) {
+            joinAnew(
+                    old,
+                    root,
+                    after,
+                    position,
+                    difference == null ? "its storage was replaced" : difference);
+        } else if (difference != null && !loading) {
+            join(old, root, after, position);
+        }
+    }
+
+    private void join(
+            @Nullable TargetTable old, TargetTable root, RelationDescriptor leaf, long position) {
+        switch (TargetTables.deriveIn(root, leaf)) {
+            case Derivation.Mapped mapped ->
+                    takeLeaf(
+                            old,
+                            root,
+                            tables.generation(
+                                    leaf,
+                                    mapped.mapping(),
+                                    TableState.LIVE,
+                                    position,
+                                    new Opening.Join(old)));
+            case Derivation.HeldBack held ->
+                    heldBack(old, leaf, position, String.join("; ", held.reasons()));
+        }
+    }
+
+    private void joinAnew(
+            @Nullable TargetTable old,
+            TargetTable root,
+            RelationDescriptor leaf,
+            long position,
+            String reason) {
+        switch (TargetTables.deriveIn(root, leaf)) {
+            case Derivation.Mapped mapped -> {
+                LOG.info("{} is loaded into {}: {}", leaf.label(), root.label(), reason);
+                takeLeaf(
+                        old,
+                        root,
+                        tables.generation(
+                                leaf,
+                                mapped.mapping(),
+                                TableState.LOADING,
+                                position + 1,
+                                new Opening.JoinLoad(old, reason)));
+            }
+            case Derivation.HeldBack held ->
+                    heldBack(old, leaf, position + 1, String.join("; ", held.reasons()));
+        }
+    }
+
+    private void takeLeaf(@Nullable TargetTable old, TargetTable root, TargetTable next) {
+        if (old != null && old.root() != null && !root.isOpen()) {
+            root.members().add(old);
+        }
+        take(next.join(root));
+    }
+
+    /** Partitions that have not changed themselves, but what they belong to has. */
+    private void followRoots(long position) {
+        for (TargetTable leaf : tables.partitions()) {
+            RelationDescriptor shape =
+                    log.find(leaf.databaseOid(), leaf.relationOid(), position);
+            if (shape == null || position < leaf.fromPosition() || opened.contains(leaf)) {
+                continue;
+            }
+            TargetTable root =
+                    tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), position));
+            if (root == leaf.root()) {
+                continue;
+            }
+            boolean same = root != null && root.key() == keyOf(leaf.root());
+            if (root == null) {
+                anew(leaf, shape, position, "it is no partition any more");
+            } else if (!same || isRemade(root)) {
+                joinAnew(leaf, root, shape, position, "its partitioned table changed");
+            } else if (leaf.state() == TableState.LIVE && !leaf.isStaged()) {
+                join(leaf, root, shape, position);
+            } else {
+                joinAnew(leaf, root, shape, position, "its partitioned table changed");
+            }
+        }
+    }
+
+    private static long keyOf(@Nullable TargetTable table) {
+        return table == null ? 0 : table.key();
+    }
+
+    /** Its table begins empty. */
+    private static boolean isRemade(TargetTable root) {
+        return root.opening() instanceof Opening.Replace
+                || root.opening() instanceof Opening.Create;
+    }
+
+    // tables
+
+    private void appeared(RelationChange change, RelationDescriptor after, long position) {
+        if (change.hasOlderRows()) {
+            anew(null, after, position, "it has rows from before it was followed");
+            return;
+        }
+        switch (tables.derive(after)) {
             case Derivation.Mapped mapped -> {
                 LOG.info("{} was created at {}", after.label(), Lsn.format(position));
-                yield take(
+                take(
                         tables.generation(
                                 after,
                                 mapped.mapping(),
@@ -89,27 +261,27 @@ final class TableChanges {
             }
             case Derivation.HeldBack held ->
                     heldBack(null, after, position, String.join("; ", held.reasons()));
-        };
+        }
     }
 
-    private @Nullable TargetTable anewIfChanged(
+    private void anewIfChanged(
             TargetTable old, RelationChange change, RelationDescriptor after, long position) {
-        boolean same =
-                RelationShapes.shapeDiffers(old.shape(), after) == null
-                        && !needsRows(old, change, after);
-        return same ? null : anew(old, after, position, "its shape changed while it was loaded");
+        if (RelationShapes.shapeDiffers(old.shape(), after) != null
+                || needsRows(old, change, after)) {
+            anew(old, after, position, "its shape changed while it was loaded");
+        }
     }
 
-    private @Nullable TargetTable live(
+    private void live(
             TargetTable old, RelationChange change, RelationDescriptor after, long position) {
         String difference = RelationShapes.shapeDiffers(old.shape(), after);
         if (difference == null) {
-            return needsRows(old, change, after)
-                    ? anew(old, after, position, "its storage was replaced")
-                    : null;
+            if (needsRows(old, change, after)) {
+                anew(old, after, position, "its storage was replaced");
+            }
+            return;
         }
-        TableMapping from = old.mapped();
-        return switch (ShapeChange.decide(from, old.shape(), after, tables.rules())) {
+        switch (ShapeChange.decide(old.mapped(), old.shape(), after, tables.rules())) {
             case ShapeChange.Unchanged(TableMapping to) ->
                     altered(old, after, to, position, difference);
             case ShapeChange.InPlace inPlace ->
@@ -119,17 +291,17 @@ final class TableChanges {
             case ShapeChange.Load load -> anew(old, after, position, load.reason());
             case ShapeChange.HeldBack held ->
                     heldBack(old, after, position + 1, String.join("; ", held.reasons()));
-        };
+        }
     }
 
-    private TargetTable altered(
+    private void altered(
             TargetTable old,
             RelationDescriptor after,
             TableMapping mapping,
             long position,
             String what) {
         LOG.info("{} changed at {}: {}", old.label(), Lsn.format(position), what);
-        return take(
+        take(
                 tables.generation(
                         after,
                         mapping,
@@ -142,28 +314,50 @@ final class TableChanges {
     private static boolean needsRows(
             TargetTable old, RelationChange change, RelationDescriptor after) {
         RelationDescriptor before = change.before();
-        boolean moved = before != null && !Objects.equals(before.locator(), after.locator());
-        boolean byTid = old.mapping() != null && old.mapped().key().isEmpty();
+        boolean moved = before != null && hasMoved(before, after);
+        boolean byTid = old.mapping() != null && old.mapped().isKeyless();
         return change.hasOlderRows() || (moved && (byTid || after.kind() == 'm'));
     }
 
-    private @Nullable TargetTable reload(CatalogChange.Reload again, long position) {
+    private static boolean hasMoved(RelationDescriptor before, RelationDescriptor after) {
+        return !Objects.equals(before.locator(), after.locator());
+    }
+
+    /** Returns whether a partitioned table is concerned. */
+    private boolean reload(CatalogChange.Reload again, long position) {
         TargetTable old = tables.find(again.databaseOid(), again.relationOid());
-        return old == null || old.state() == TableState.DROPPED
-                ? null
-                : anew(old, old.shape(), position - 1, again.reason());
+        if (old == null || old.state() == TableState.DROPPED) {
+            return false;
+        }
+        TargetTable root = old.root();
+        if (root != null) {
+            joinAnew(old, root, old.shape(), position - 1, again.reason());
+        } else {
+            anew(old, old.shape(), position - 1, again.reason());
+        }
+        return old.isPartitioned();
     }
 
     /**
      * The table as the source has it, from the commit after {@code position} on; held back if its
      * shape cannot be mapped.
      */
-    private TargetTable anew(
+    private void anew(
             @Nullable TargetTable old, RelationDescriptor shape, long position, String reason) {
-        return switch (tables.derive(shape)) {
+        switch (tables.derive(shape)) {
+            case Derivation.Mapped mapped when shape.kind() == 'p' ->
+                    take(
+                            tables.generation(
+                                    shape,
+                                    mapped.mapping(),
+                                    TableState.LIVE,
+                                    position + 1,
+                                    old == null
+                                            ? new Opening.Create()
+                                            : new Opening.Replace(old, reason)));
             case Derivation.Mapped mapped -> {
                 LOG.info("{} is loaded anew: {}", shape.label(), reason);
-                yield take(
+                take(
                         tables.generation(
                                 shape,
                                 mapped.mapping(),
@@ -173,30 +367,33 @@ final class TableChanges {
             }
             case Derivation.HeldBack held ->
                     heldBack(old, shape, position + 1, String.join("; ", held.reasons()));
-        };
+        }
     }
 
     /** The same, for a table that the planner found unfit in the middle of a transaction. */
     TargetTable load(TargetTable table, long position, String reason) {
         LOG.info("{} is loaded anew: {}", table.label(), reason);
-        return take(
+        TargetTable root = table.root();
+        TargetTable next =
                 tables.generation(
                         table.shape(),
                         table.mapped(),
                         TableState.LOADING,
                         position + 1,
-                        new Opening.Load(table, reason)));
+                        root == null
+                                ? new Opening.Load(table, reason)
+                                : new Opening.JoinLoad(table, reason));
+        return take(root == null ? next : next.join(root));
     }
 
-    private TargetTable heldBack(
+    private void heldBack(
             @Nullable TargetTable old, RelationDescriptor shape, long position, String reason) {
-        TargetTable held = tables.heldBack(shape, position, reason, old);
-        return take(held);
+        take(tables.heldBack(shape, position, reason, old));
     }
 
-    private TargetTable dropped(TargetTable old, long position) {
+    private void dropped(TargetTable old, long position) {
         LOG.info("{} was dropped at {}", old.label(), Lsn.format(position));
-        return take(
+        take(
                 tables.generation(
                         old.shape(),
                         old.mapping(),
@@ -211,6 +408,9 @@ final class TableChanges {
             next.continueCounts(old);
         }
         tables.replace(next);
+        if (next.opening() != null) {
+            opened.add(next);
+        }
         return next;
     }
 }

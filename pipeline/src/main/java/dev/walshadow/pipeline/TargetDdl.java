@@ -58,9 +58,27 @@ final class TargetDdl {
         switch (Objects.requireNonNull(table.opening())) {
             case Opening.Create _ -> create(table);
             case Opening.Alter alter -> alter(table, alter);
-            case Opening.Load load -> beginLoad(table, load.reason());
+            case Opening.Load load -> {
+                until(table, () -> leave(load.previous(), table));
+                beginLoad(table, load.reason());
+            }
+            case Opening.Join _ -> join(table);
+            case Opening.JoinLoad load -> beginLoadInPlace(table, load);
+            case Opening.Replace replace -> replace(table, replace);
             case Opening.Drop drop -> drop(table, drop.previous());
             case Opening.Hold hold -> hold(table, hold.previous());
+        }
+    }
+
+    /** What the ledger must say before the opening of a partitioned table begins. */
+    void prepare(TargetTable table) throws InterruptedException {
+        if (table.opening() instanceof Opening.JoinLoad) {
+            until(
+                    table,
+                    () -> {
+                        table.pin(new TargetTable.Pin(null, table.fromPosition(), null));
+                        tables.record(table);
+                    });
         }
     }
 
@@ -230,6 +248,85 @@ final class TargetDdl {
         events.loadWanted(new LoadTicket(table, reason));
     }
 
+    // partitions
+
+    private void join(TargetTable table) throws InterruptedException {
+        until(
+                table,
+                () -> {
+                    table.pin(
+                            new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    tables.record(table);
+                });
+    }
+
+    private void beginLoadInPlace(TargetTable table, Opening.JoinLoad load)
+            throws InterruptedException {
+        until(table, () -> leave(load.previous(), table));
+        quarantine.remove(table.databaseOid(), table.relationOid());
+        table.stageInPlace();
+        events.loadWanted(new LoadTicket(table, load.reason()));
+    }
+
+    /** What the partition had before it was loaded goes. */
+    private void finishLoadInPlace(TargetTable table) throws InterruptedException {
+        until(
+                table,
+                () -> {
+                    sweep(table, table.place(), table.fromPosition() - 1);
+                    dropCopies(table, table.place());
+                    table.pin(
+                            new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    table.unstage(table.place());
+                    tables.record(table);
+                });
+        tables.release(table);
+    }
+
+    /** Its rows go from the partitioned table that it is no partition of any more. */
+    private void leave(@Nullable TargetTable previous, TargetTable now)
+            throws InterruptedException {
+        TargetTable left = previous == null ? null : previous.root();
+        if (left == null || tables.keepsDetached()) {
+            return;
+        }
+        TargetTable joined = now.root();
+        TargetTable current = tables.find(left.databaseOid(), left.relationOid());
+        boolean stays = joined != null && joined.key() == left.key();
+        if (!stays && current != null && current.state() == TableState.LIVE) {
+            current.awaitOpen();
+            sweep(previous, current.place(), now.fromPosition());
+        }
+    }
+
+    /** Everything of the table below this position. */
+    private void sweep(TargetTable table, TargetName place, long position) {
+        long micros = System.currentTimeMillis() * 1_000 - Sweep.POSTGRES_EPOCH_MICROS;
+        client.execute(
+                Sweep.statement(
+                        table.mapped(), place, new Sweep.Version(position, 0, micros, 0)),
+                Sweep.SETTINGS);
+    }
+
+    private void replace(TargetTable table, Opening.Replace replace) throws InterruptedException {
+        LOG.info("{} is made anew: {}", table.label(), replace.reason());
+        TargetName name = TargetName.of(table.mapped());
+        takePlace(table);
+        claim(table, name);
+        until(
+                table,
+                () -> {
+                    dropCopies(table, null);
+                    client.execute(Ddl.createDatabase(name.database()));
+                    makeRoom(table, name);
+                    client.execute(table.mapped().toDdl());
+                    mark(table, name);
+                    table.pin(
+                            new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    tables.record(table);
+                });
+    }
+
     /** The rows of before are read under the new name, and leave their old one to others. */
     private void takePlace(TargetTable table) throws InterruptedException {
         boolean[] there = new boolean[1];
@@ -243,6 +340,10 @@ final class TargetDdl {
 
     /** The staging table, which is complete, becomes the target. */
     void exchange(TargetTable table) throws InterruptedException {
+        if (table.root() != null) {
+            finishLoadInPlace(table);
+            return;
+        }
         TargetName name = TargetName.of(table.mapped());
         TargetName staging = tables.scratch("loading", table);
         claim(table, name);
@@ -279,7 +380,7 @@ final class TargetDdl {
     }
 
     /** Earlier tables of the same source table, under other names. */
-    private void dropCopies(TargetTable table, TargetName kept) {
+    private void dropCopies(TargetTable table, @Nullable TargetName kept) {
         for (TargetName copy : places(table)) {
             if (!copy.equals(kept)) {
                 client.execute(Ddl.dropTable(copy.database(), copy.table()));
@@ -295,6 +396,7 @@ final class TargetDdl {
                 table,
                 () -> {
                     dropStaging(table, previous);
+                    leave(previous, table);
                     for (TargetName name : places(table)) {
                         end(table, name);
                     }

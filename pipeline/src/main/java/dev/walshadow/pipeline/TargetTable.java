@@ -6,7 +6,10 @@ import dev.walshadow.catalog.RelationName;
 import dev.walshadow.pipeline.encode.RowEncoder;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -34,6 +37,17 @@ final class TargetTable {
     private volatile boolean staged;
 
     private volatile boolean open;
+
+    /** Of a partition: the partitioned table that its rows go to. Set before it is published. */
+    private @Nullable TargetTable root;
+
+    /**
+     * Of a partitioned table: its partitions' generations of before, which send to the table that
+     * the opening changes. Set before it is published.
+     */
+    private final List<TargetTable> members = new ArrayList<>();
+
+    private final CountDownLatch retired = new CountDownLatch(1);
 
     /** A later generation has taken over that needs nothing of this one. */
     private volatile boolean abandoned;
@@ -135,6 +149,45 @@ final class TargetTable {
         }
     }
 
+    @Nullable TargetTable root() {
+        return root;
+    }
+
+    TargetTable join(TargetTable partitioned) {
+        root = partitioned;
+        return this;
+    }
+
+    List<TargetTable> members() {
+        return members;
+    }
+
+    /** A partitioned table has no rows of its own. */
+    boolean isPartitioned() {
+        return shape.kind() == 'p';
+    }
+
+    /** Its last row is durable, or of no interest; the next generation goes on. */
+    void retire() {
+        retired.countDown();
+    }
+
+    void awaitRetired() throws InterruptedException {
+        retired.await();
+    }
+
+    /** Waits until its opening is through. */
+    void awaitOpen() throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            while (!open) {
+                acknowledged.await();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     long fromPosition() {
         return fromPosition;
     }
@@ -153,6 +206,10 @@ final class TargetTable {
 
     /** Where its rows go; for tables that are sent. */
     TargetName place() {
+        TargetTable partitioned = root;
+        if (partitioned != null) {
+            return partitioned.place();
+        }
         TargetName now = place;
         Invariant.check(now != null, "a table that is sent has a place");
         return Objects.requireNonNull(now);
@@ -170,6 +227,11 @@ final class TargetTable {
     void stage(TargetName staging) {
         staged = true;
         place = staging;
+    }
+
+    /** Its rows are loaded into the partitioned table's table, which others use meanwhile. */
+    void stageInPlace() {
+        staged = true;
     }
 
     /** The staging table has become the target. */
@@ -193,7 +255,13 @@ final class TargetTable {
     }
 
     void setOpen(boolean now) {
-        open = now;
+        lock.lock();
+        try {
+            open = now;
+            acknowledged.signalAll();
+        } finally {
+            lock.unlock();
+        }
     }
 
     RelationDescriptor shape() {
@@ -243,7 +311,7 @@ final class TargetTable {
 
     /** True while changes of this commit position are sent, false if they are discarded. */
     boolean follows(long commitPosition) {
-        if (abandoned) {
+        if (abandoned || (root != null && !root.follows(commitPosition))) {
             return false;
         }
         return switch (state) {

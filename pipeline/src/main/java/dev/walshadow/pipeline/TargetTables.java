@@ -4,6 +4,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.Ddl;
@@ -11,9 +12,11 @@ import dev.walshadow.pipeline.MetadataDatabase.LedgerRow;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.pipeline.mapping.PartitionMapping;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.pipeline.mapping.TableShape;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -21,7 +24,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -118,6 +120,11 @@ public final class TargetTables {
                 && ledger.values().stream().noneMatch(row -> row.state() == TableState.LOADING);
     }
 
+    /** The same, where no partition belongs to a table that is not among them. */
+    public void attach(Collection<RelationDescriptor> selected, long baselineLsn) {
+        attach(selected, Partitions.among(selected), baselineLsn);
+    }
+
     /** What {@link #attach} would refuse, each with its remedy. Changes nothing. */
     public List<String> problems(Collection<RelationDescriptor> selected) {
         List<String> problems = new ArrayList<>();
@@ -126,7 +133,7 @@ public final class TargetTables {
         for (RelationDescriptor shape : selected) {
             LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
             TableMapping mapping = mapping(row, shape);
-            if (mapping == null) {
+            if (mapping == null || goesElsewhere(shape, selected)) {
                 continue;
             }
             targetDatabases.add(mapping.database());
@@ -151,6 +158,12 @@ public final class TargetTables {
         targetDatabases.add(options.metadataDatabase());
         targetDatabases.forEach(database -> checkGrants(database, problems));
         return problems;
+    }
+
+    /** A partition of a table that is selected too. */
+    private static boolean goesElsewhere(
+            RelationDescriptor shape, Collection<RelationDescriptor> selected) {
+        return shape.partition() && selected.stream().anyMatch(other -> other.kind() == 'p');
     }
 
     /** ClickHouse before 24.11 cannot be asked; there a missing grant shows at its first use. */
@@ -259,10 +272,12 @@ public final class TargetTables {
      * First attach, or the restart of an unfinished one: creates databases and tables; tables whose
      * baseline is unfinished are dropped and made anew.
      *
+     * @param parents finds what a partition belongs to
      * @param baselineLsn B, the high half of the baseline rows' versions
      * @throws ConfigurationException with all {@link #problems}
      */
-    public void attach(Collection<RelationDescriptor> selected, long baselineLsn) {
+    public void attach(
+            Collection<RelationDescriptor> selected, Partitions.Lookup parents, long baselineLsn) {
         List<String> problems = problems(selected);
         if (!problems.isEmpty()) {
             throw new ConfigurationException(
@@ -277,11 +292,20 @@ public final class TargetTables {
         claims.clear();
         List<LedgerRow> rows = new ArrayList<>();
         List<TargetTable> toCreate = new ArrayList<>();
-        for (RelationDescriptor shape : selected) {
+        for (RelationDescriptor shape : rootsFirst(selected)) {
             LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
-            TargetTable table = attached(row, shape);
+            TargetTable root = rootOf(shape, parents);
+            TargetTable table = root == null ? attached(row, shape) : joined(shape, root);
             if (table.state() == TableState.LOADING) {
                 table.setBaselineLsn(baselineLsn);
+                if (root != null) {
+                    put(table);
+                    rows.add(row(table));
+                    continue;
+                }
+                if (table.isPartitioned()) {
+                    table.loaded(); // its rows are its partitions'
+                }
                 toCreate.add(table);
                 if (row != null && row.state() == TableState.LOADING) {
                     client.execute(Ddl.dropTable(row.targetDatabase(), row.targetTable()));
@@ -297,9 +321,39 @@ public final class TargetTables {
         }
     }
 
+    /** A partition at the first attach. */
+    private TargetTable joined(RelationDescriptor shape, TargetTable root) {
+        return switch (deriveIn(root, shape)) {
+            case Derivation.Mapped mapped ->
+                    table(shape, mapped.mapping(), TableState.LOADING).join(root);
+            case Derivation.HeldBack held -> held(shape, String.join("; ", held.reasons()));
+        };
+    }
+
+    private static List<RelationDescriptor> rootsFirst(Collection<RelationDescriptor> shapes) {
+        return shapes.stream()
+                .sorted(Comparator.comparing((RelationDescriptor shape) -> shape.kind() != 'p'))
+                .toList();
+    }
+
+    /** The followed partitioned table that this partition's rows go to; null: none. */
+    @Nullable TargetTable rootOf(RelationDescriptor shape, Partitions.Lookup parents) {
+        if (!shape.partition()) {
+            return null;
+        }
+        RelationDescriptor root = Partitions.root(shape, parents);
+        TargetTable followed = root == null ? null : find(root.databaseOid(), root.oid());
+        return followed == null || followed.state() == TableState.DROPPED ? null : followed;
+    }
+
+    /** All that send to a partitioned table's table. */
+    List<TargetTable> partitions() {
+        return tables.values().stream().filter(table -> table.root() != null).toList();
+    }
+
     private void put(TargetTable table) {
         tables.put(table.key(), table);
-        if (table.mapping() != null && table.state() != TableState.DROPPED) {
+        if (table.root() == null && table.mapping() != null && table.state() != TableState.DROPPED) {
             claims.put(TargetName.of(table.mapped()), table.key());
         }
     }
@@ -354,24 +408,31 @@ public final class TargetTables {
      * @param selected whether a table is to be followed
      */
     public void resume(
-            DescriptorLog log, long durablePosition, Predicate<RelationDescriptor> selected) {
+            DescriptorLog log, long durablePosition, Selected selected) {
         Invariant.check(metadataExists, "what is resumed was attached before");
         tables.clear();
         claims.clear();
         Resumption resumption = new Resumption(this, log, durablePosition);
-        for (LedgerRow row : ledger.values()) {
+        List<LedgerRow> rows = new ArrayList<>(ledger.values());
+        rows.sort(Comparator.comparing(row -> row.rootOid() != 0)); // partitioned tables first
+        for (LedgerRow row : rows) {
             TargetTable table = resumption.of(row, selected);
             if (table != null) {
                 put(table);
                 written.put(table.key(), new Written(row.state(), row.positionLsn()));
             }
         }
-        for (RelationDescriptor shape : log.active(durablePosition)) {
+        for (RelationDescriptor shape : rootsFirst(log.active(durablePosition))) {
             long key = Quarantine.key(shape.databaseOid(), shape.oid());
-            if (selected.test(shape) && !ledger.containsKey(key)) {
+            if (selected.test(shape, durablePosition) && !ledger.containsKey(key)) {
                 put(resumption.selectedLater(shape));
             }
         }
+    }
+
+    /** Whether a relation is to be followed, as it is at a position. */
+    public interface Selected {
+        boolean test(RelationDescriptor relation, long position);
     }
 
     // generations; the planner of transactions is the only one who replaces them
@@ -420,6 +481,15 @@ public final class TargetTables {
             mapped.notes().forEach(note -> log.info("{}", note));
         }
         return derivation;
+    }
+
+    /** The same for a partition of {@code root}. */
+    static Derivation deriveIn(TargetTable root, RelationDescriptor leaf) {
+        TableMapping mapping = root.mapping();
+        return mapping == null
+                ? new Derivation.HeldBack(
+                        List.of(root.label() + " is not replicated: " + root.reason()))
+                : PartitionMapping.of(mapping, leaf);
     }
 
     MappingRules rules() {
@@ -541,7 +611,13 @@ public final class TargetTables {
                 table.discardedRows.sum(),
                 mapping == null ? "" : mapping.toJson(),
                 pin.since(),
-                pending == null ? "" : pending.toJson());
+                pending == null ? "" : pending.toJson(),
+                rootOid(table));
+    }
+
+    private static int rootOid(TargetTable table) {
+        TargetTable root = table.root();
+        return root == null ? 0 : root.relationOid();
     }
 
     /** Writes what the ledger says of a table; throws what the client throws. */
@@ -613,7 +689,10 @@ public final class TargetTables {
     }
 
     public Collection<TableStatus> status() {
-        return tables.values().stream().map(TargetTable::status).toList();
+        return tables.values().stream()
+                .filter(table -> table.root() == null || table.state() != TableState.LIVE)
+                .map(TargetTable::status)
+                .toList();
     }
 
     /** The ledger's tables as they were written last: for a reader beside a running daemon. */

@@ -229,6 +229,9 @@ public final class RowEncoder {
         block.version.appendInt128(low, meta.commitPosition());
         block.isDeleted.appendByte(deleted ? 1 : 0);
         block.commitTimestamp.appendLong(Temporal.microsSince1970(meta.commitMicros()));
+        if (block.leaf != null) {
+            block.leaf.appendInt(mapping.relationOid());
+        }
         if (block.tid != null) {
             block.tid.appendLong(tid);
         }
@@ -348,17 +351,24 @@ public final class RowEncoder {
     public void appendKey(
             @Nullable TupleView tuple, RowMeta meta, ToastValues toast, ByteBuilder out) {
         if (keyless) {
-            out.putLong(meta.tid());
+            appendPlace(meta.tid(), out);
         } else {
             keys.append(keyed(tuple), meta.oldKey(), toast, out);
         }
+    }
+
+    private void appendPlace(long tid, ByteBuilder out) {
+        if (mapping.meta().leaf() != null) {
+            out.putInt(mapping.relationOid());
+        }
+        out.putLong(tid);
     }
 
     /** As {@link #appendKey}, the key that an UPDATE left. */
     public void appendOldKey(
             @Nullable TupleView oldKey, RowMeta meta, ToastValues toast, ByteBuilder out) {
         if (keyless) {
-            out.putLong(meta.oldTid());
+            appendPlace(meta.oldTid(), out);
         } else {
             keys.append(keyed(oldKey), meta.oldKey(), toast, out);
         }

@@ -28,6 +28,9 @@ public final class TableBlock {
     final FixedColumn commitTimestamp;
     final FixedColumn xid;
 
+    /** Of a partition. */
+    final @Nullable FixedColumn leaf;
+
     /** Of a table without a key. */
     final @Nullable FixedColumn tid;
 
@@ -46,7 +49,8 @@ public final class TableBlock {
         this.isDeleted = (FixedColumn) values[meta + 1];
         this.commitTimestamp = (FixedColumn) values[meta + 2];
         this.xid = (FixedColumn) values[meta + 3];
-        this.tid = mapping.isKeyless() ? (FixedColumn) values[meta + 4] : null;
+        this.leaf = mapping.meta().leaf() != null ? (FixedColumn) values[meta + 4] : null;
+        this.tid = mapping.isKeyless() ? (FixedColumn) values[values.length - 1] : null;
     }
 
     public TableMapping mapping() {

@@ -23,4 +23,17 @@ public record ColumnMapping(
         Conversion conversion,
         int dimensions,
         int typeOid,
-        int typeModifier) {}
+        int typeModifier) {
+    /** The same column where it has another place in the source's table. */
+    ColumnMapping at(int number) {
+        return new ColumnMapping(
+                number,
+                sourceName,
+                name,
+                type,
+                conversion,
+                dimensions,
+                typeOid,
+                typeModifier);
+    }
+}

@@ -66,7 +66,7 @@ final class MappingDeriver {
         }
         Set<String> names = new HashSet<>();
         columns.forEach(column -> names.add(column.name()));
-        MetaColumns meta = MetaColumns.beside(names, key.isEmpty());
+        MetaColumns meta = MetaColumns.beside(names, shape.kind() == 'p', key.isEmpty());
         noteMetaNames(meta);
         return new Derivation.Mapped(
                 new TableMapping(
@@ -82,10 +82,10 @@ final class MappingDeriver {
     }
 
     private void checkKind() {
-        if (shape.kind() != 'r') {
+        if ("rpm".indexOf(shape.kind()) < 0) {
             hold(
-                    ("it is no ordinary table (relkind '%s'); only ordinary tables and partitions"
-                                    + " are replicated")
+                    ("it is no table (relkind '%s'); only tables, partitioned tables and"
+                                    + " materialized views are replicated")
                             .formatted(shape.kind()));
         }
         if (shape.persistence() != 'p') {
@@ -94,7 +94,7 @@ final class MappingDeriver {
                                     + " them there")
                             .formatted(shape.persistence() == 'u' ? "unlogged" : "temporary"));
         }
-        if (shape.kind() == 'r' && !shape.accessMethod().equals("heap")) {
+        if (shape.kind() != 'p' && !shape.accessMethod().equals("heap")) {
             hold(
                     "its access method is %s; only heap tables can be decoded"
                             .formatted(shape.accessMethod()));
@@ -103,8 +103,9 @@ final class MappingDeriver {
 
     /** What the WAL logs as old key, by relreplident; empty if that is nothing usable. */
     private List<Integer> key() {
+        // what a partitioned table's own identity says means nothing: its partitions log
         List<Integer> key =
-                switch (shape.replicaIdentity()) {
+                switch (shape.kind() == 'p' ? 'd' : shape.replicaIdentity()) {
                     case 'd', 'f' -> shape.primaryKey();
                     case 'i' -> shape.identityKey();
                     default -> List.of();
@@ -246,7 +247,8 @@ final class MappingDeriver {
     }
 
     private void noteMetaNames(MetaColumns meta) {
-        MetaColumns usual = MetaColumns.beside(Set.of(), meta.tid() != null);
+        MetaColumns usual =
+                MetaColumns.beside(Set.of(), meta.leaf() != null, meta.tid() != null);
         if (!meta.equals(usual)) {
             notes.add(
                     shape.label()

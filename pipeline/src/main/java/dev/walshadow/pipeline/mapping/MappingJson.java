@@ -53,6 +53,9 @@ final class MappingJson {
         meta.put("xid", mapping.meta().xid());
         meta.put("commit_lsn", mapping.meta().commitLsn());
         meta.put("lsn", mapping.meta().lsn());
+        if (mapping.meta().leaf() != null) {
+            meta.put("leaf", mapping.meta().leaf());
+        }
         if (mapping.meta().tid() != null) {
             meta.put("tid", mapping.meta().tid());
         }
@@ -116,6 +119,7 @@ final class MappingJson {
                 text(node, "xid"),
                 text(node, "commit_lsn"),
                 text(node, "lsn"),
+                node.has("leaf") ? text(node, "leaf") : null,
                 node.has("tid") ? text(node, "tid") : null);
     }
 

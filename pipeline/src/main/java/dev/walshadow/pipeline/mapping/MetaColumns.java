@@ -2,12 +2,14 @@ package dev.walshadow.pipeline.mapping;
 
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The names of walshadow's own columns. Where a user's column has such a name, ours gets further
  * leading underscores until it is free.
  *
+ * @param leaf under a partitioned table: the OID of the partition that the row is in, else null
  * @param tid where the row lies in the source's heap; the key of a table without another, else null
  */
 public record MetaColumns(
@@ -17,9 +19,10 @@ public record MetaColumns(
         String xid,
         String commitLsn,
         String lsn,
+        @Nullable String leaf,
         @Nullable String tid) {
 
-    static MetaColumns beside(Set<String> taken, boolean keyless) {
+    static MetaColumns beside(Set<String> taken, boolean partitioned, boolean keyless) {
         return new MetaColumns(
                 free("_version", taken),
                 free("_is_deleted", taken),
@@ -27,6 +30,7 @@ public record MetaColumns(
                 free("_xid", taken),
                 free("_commit_lsn", taken),
                 free("_lsn", taken),
+                partitioned ? free("_leaf", taken) : null,
                 keyless ? free("_tid", taken) : null);
     }
 
@@ -40,8 +44,12 @@ public record MetaColumns(
 
     /** The stored ones, in table order. */
     public List<String> stored() {
-        return tid == null
-                ? List.of(version, isDeleted, commitTimestamp, xid)
-                : List.of(version, isDeleted, commitTimestamp, xid, tid);
+        return Stream.of(version, isDeleted, commitTimestamp, xid, leaf, tid)
+                .<String>mapMulti((name, out) -> {
+                    if (name != null) {
+                        out.accept(name);
+                    }
+                })
+                .toList();
     }
 }

@@ -7,8 +7,10 @@ import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.clickhouse.Ddl.ColumnDefinition;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * A source table and its ClickHouse table. Immutable; pinned in the metadata database as {@link
@@ -35,6 +37,8 @@ public record TableMapping(
     static final ClickHouseType IS_DELETED = ClickHouseType.Scalar.UINT8;
     static final ClickHouseType COMMIT_TIMESTAMP = new ClickHouseType.DateTime64(6, "UTC");
     static final ClickHouseType XID = ClickHouseType.Scalar.UINT32;
+
+    static final ClickHouseType LEAF = ClickHouseType.Scalar.UINT32;
 
     /** Block number &lt;&lt; 16 | offset number. */
     static final ClickHouseType TID = ClickHouseType.Scalar.UINT64;
@@ -81,6 +85,9 @@ public record TableMapping(
         List<ClickHouseType> types = new ArrayList<>();
         columns.forEach(column -> types.add(column.type()));
         types.addAll(List.of(VERSION, IS_DELETED, COMMIT_TIMESTAMP, XID));
+        if (meta.leaf() != null) {
+            types.add(LEAF);
+        }
         if (meta.tid() != null) {
             types.add(TID);
         }
@@ -103,16 +110,18 @@ public record TableMapping(
 
     /** ClickHouse names of the key, in key order. */
     public List<String> keyNames() {
-        return meta.tid() != null
-                ? List.of(meta.tid())
-                : key.stream().map(number -> column(number).name()).toList();
+        if (isKeyless()) {
+            return Stream.of(meta.leaf(), meta.tid()).filter(Objects::nonNull).toList();
+        }
+        return key.stream().map(number -> column(number).name()).toList();
     }
 
     /** The types of {@link #keyNames()}. */
     public List<ClickHouseType> keyTypes() {
-        return isKeyless()
-                ? List.of(TID)
-                : key.stream().map(number -> column(number).type()).toList();
+        if (isKeyless()) {
+            return meta.leaf() == null ? List.of(TID) : List.of(LEAF, TID);
+        }
+        return key.stream().map(number -> column(number).type()).toList();
     }
 
     /** The text that creates the table, if it does not exist. */
