@@ -60,6 +60,7 @@ public final class Ddl {
      * @param orderBy column names; empty for {@code tuple()}
      * @param settings table settings in printed form, e.g. {@code
      *     non_replicated_deduplication_window -> 1000}
+     * @param comment empty: none
      */
     public record TableDefinition(
             String database,
@@ -67,7 +68,8 @@ public final class Ddl {
             List<ColumnDefinition> columns,
             String engine,
             List<String> orderBy,
-            SortedMap<String, String> settings) {
+            SortedMap<String, String> settings,
+            String comment) {
         public TableDefinition {
             columns = List.copyOf(columns);
             orderBy = List.copyOf(orderBy);
@@ -90,6 +92,9 @@ public final class Ddl {
             out.append(separator).append(setting.getKey()).append(" = ");
             out.append(setting.getValue());
             separator = ", ";
+        }
+        if (!table.comment().isEmpty()) {
+            out.append("\nCOMMENT ").append(literal(table.comment()));
         }
         return out.toString();
     }

@@ -54,7 +54,8 @@ final class ClickHouseClientEngineTest {
                                         new Ddl.ColumnDefinition("_is_deleted", "UInt8")),
                                 "ReplacingMergeTree(_version, _is_deleted)",
                                 List.of("id"),
-                                settings)));
+                                settings,
+                                "")));
     }
 
     private static NativeBlock row(long id, String value, long high, long low, boolean deleted) {
@@ -240,7 +241,8 @@ final class ClickHouseClientEngineTest {
                                 List.of(new Ddl.ColumnDefinition(column, "Int64")),
                                 "MergeTree",
                                 List.of(column),
-                                new TreeMap<>())));
+                                new TreeMap<>(),
+                                "")));
         NativeBlock block = new NativeBlock(List.of(column), List.of(Scalar.INT64));
         ((FixedColumn) block.column(0)).appendLong(7);
         client.insert(database, table, block, "names");

@@ -120,6 +120,11 @@ final class Planner {
         }
     }
 
+    /** The rows of a partition that is emptied stay, as configured. */
+    private boolean retainsRows(TargetTable table) {
+        return table.root() != null && changes.keepsDetached();
+    }
+
     private void add(TargetTable table, TransactionWork work, boolean stable)
             throws InterruptedException {
         int worker = workerOf(table);

@@ -35,8 +35,7 @@ final class Resumption {
         if (shape == null || !selected.test(shape, position)) {
             return null;
         }
-        TargetTable root =
-                tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), position));
+        TargetTable root = tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), position));
         if (root != null) {
             return partition(row, shape, root, position);
         }
@@ -60,8 +59,14 @@ final class Resumption {
                     row.rootOid() == root.relationOid()
                             ? joined(row, shape, root)
                             : joinAnew(shape, root, position, "its partitioned table changed");
-            case LOADING, HELD, DROPPED ->
-                    joinAnew(shape, root, position, "its load was not finished");
+            case LOADING, HELD, DROPPED -> {
+                // as the partitioned table has it: its own changes come again
+                long at = Math.max(root.fromPosition(), durablePosition);
+                RelationDescriptor then = log.find(row.databaseOid(), row.relationOid(), at);
+                yield then == null || !then.partition()
+                        ? left(row, shape, then, root)
+                        : joinAnew(then, root, at, "its load was not finished");
+            }
         };
     }
 
@@ -70,7 +75,10 @@ final class Resumption {
         long from = Math.max(row.sinceLsn(), root.fromPosition());
         RelationDescriptor then =
                 log.find(row.databaseOid(), row.relationOid(), Math.max(from, durablePosition));
-        RelationDescriptor known = then == null ? shape : then;
+        if (then == null || !then.partition()) {
+            return left(row, shape, then, root);
+        }
+        RelationDescriptor known = then;
         return switch (TargetTables.deriveIn(root, known)) {
             case Derivation.Mapped mapped ->
                     tables.generation(
@@ -82,6 +90,38 @@ final class Resumption {
                             .join(root);
             case Derivation.HeldBack held ->
                     tables.heldBack(known, from, String.join("; ", held.reasons()), null);
+        };
+    }
+
+    /**
+     * It was a partition, and is none any more at the position that the partitioned table has
+     * reached: that it left does not come again.
+     *
+     * @param now null: it was dropped
+     */
+    private TargetTable left(
+            LedgerRow row,
+            RelationDescriptor shape,
+            @Nullable RelationDescriptor now,
+            TargetTable root) {
+        TargetTable before =
+                tables.generation(shape, root.mapping(), TableState.LIVE, row.sinceLsn(), null)
+                        .join(root);
+        long from = Math.max(root.fromPosition(), durablePosition + 1);
+        if (now == null) {
+            return tables.generation(
+                    shape, null, TableState.DROPPED, from, new Opening.Drop(before));
+        }
+        return switch (tables.derive(now)) {
+            case Derivation.Mapped mapped ->
+                    tables.generation(
+                            now,
+                            mapped.mapping(),
+                            TableState.LOADING,
+                            from,
+                            new Opening.Load(before, "it is no partition any more"));
+            case Derivation.HeldBack held ->
+                    tables.heldBack(now, from, String.join("; ", held.reasons()), null);
         };
     }
 

@@ -31,7 +31,7 @@ final class Sweep {
      */
     static void run(Services services, TargetTable table, Version version)
             throws InterruptedException {
-        String sql = statement(table.mapped(), table.place(), version);
+        String sql = statement(table.mapped(), table.relationOid(), table.place(), version);
         Backoff backoff = new Backoff(5_000);
         while (true) {
             long started = System.nanoTime();
@@ -61,8 +61,11 @@ final class Sweep {
         }
     }
 
-    /** Of a partition's mapping: empties that partition only. */
-    static String statement(TableMapping mapping, TargetName place, Version version) {
+    /**
+     * @param leafOid of a partition, where the mapping is that of a partitioned table's table: only
+     *     its rows
+     */
+    static String statement(TableMapping mapping, int leafOid, TargetName place, Version version) {
         String target = place.quoted();
         List<String> columns = new ArrayList<>(mapping.keyNames());
         String leaf = mapping.meta().leaf();
@@ -83,7 +86,7 @@ final class Sweep {
                         : " AND "
                                 + Ddl.identifier(leaf)
                                 + " = "
-                                + Integer.toUnsignedString(mapping.relationOid());
+                                + Integer.toUnsignedString(leafOid);
         String limit = "toUInt128('" + version.text() + "')";
         return "INSERT INTO "
                 + target

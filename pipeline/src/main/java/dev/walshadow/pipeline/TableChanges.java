@@ -142,8 +142,7 @@ final class TableChanges {
         boolean rewritten =
                 needsRows(old, change, after)
                         || (difference != null && hasMoved(old.shape(), after));
-        boolean loading =
-                old.state() != TableState.LIVE || old.isStaged() || tables.loadsOnly();
+        boolean loading = old.state() != TableState.LIVE || old.isStaged() || tables.loadsOnly();
         if (rewritten || (loading && difference != null)) {
             joinAnew(
                     old,
@@ -208,8 +207,7 @@ final class TableChanges {
     /** Partitions that have not changed themselves, but what they belong to has. */
     private void followRoots(long position) {
         for (TargetTable leaf : tables.partitions()) {
-            RelationDescriptor shape =
-                    log.find(leaf.databaseOid(), leaf.relationOid(), position);
+            RelationDescriptor shape = log.find(leaf.databaseOid(), leaf.relationOid(), position);
             if (shape == null || position < leaf.fromPosition() || opened.contains(leaf)) {
                 continue;
             }
@@ -242,6 +240,10 @@ final class TableChanges {
     }
 
     // tables
+
+    boolean keepsDetached() {
+        return tables.keepsDetached();
+    }
 
     private void appeared(RelationChange change, RelationDescriptor after, long position) {
         if (change.hasOlderRows()) {

@@ -108,7 +108,9 @@ final class TargetDdl {
                 () -> {
                     client.execute(Ddl.createDatabase(name.database()));
                     makeRoom(table, name);
-                    client.execute(table.mapped().toDdl());
+                    client.execute(
+                            table.mapped()
+                                    .toDdl(name.database(), name.table(), tables.comment(table)));
                     mark(table, name);
                     table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
@@ -239,8 +241,11 @@ final class TargetDdl {
                     table.pin(new TargetTable.Pin(null, table.fromPosition(), null));
                     tables.record(table);
                     client.execute(Ddl.dropTable(staging.database(), staging.table()));
-                    client.execute(mapping.toDdl(staging.database(), staging.table()));
-                    client.execute(comment(staging, tables.stagingComment(table)));
+                    client.execute(
+                            mapping.toDdl(
+                                    staging.database(),
+                                    staging.table(),
+                                    tables.stagingComment(table)));
                 });
         quarantine.remove(table.databaseOid(), table.relationOid());
         takePlace(table);
@@ -254,8 +259,7 @@ final class TargetDdl {
         until(
                 table,
                 () -> {
-                    table.pin(
-                            new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
                 });
     }
@@ -273,10 +277,13 @@ final class TargetDdl {
         until(
                 table,
                 () -> {
-                    sweep(table, table.place(), table.fromPosition() - 1);
+                    sweep(
+                            table.mapped(),
+                            table.relationOid(),
+                            table.place(),
+                            table.fromPosition() - 1);
                     dropCopies(table, table.place());
-                    table.pin(
-                            new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     table.unstage(table.place());
                     tables.record(table);
                 });
@@ -295,16 +302,15 @@ final class TargetDdl {
         boolean stays = joined != null && joined.key() == left.key();
         if (!stays && current != null && current.state() == TableState.LIVE) {
             current.awaitOpen();
-            sweep(previous, current.place(), now.fromPosition());
+            sweep(current.mapped(), now.relationOid(), current.place(), now.fromPosition());
         }
     }
 
-    /** Everything of the table below this position. */
-    private void sweep(TargetTable table, TargetName place, long position) {
+    /** Everything of the partition below this position. */
+    private void sweep(TableMapping mapping, int leafOid, TargetName place, long position) {
         long micros = System.currentTimeMillis() * 1_000 - Sweep.POSTGRES_EPOCH_MICROS;
         client.execute(
-                Sweep.statement(
-                        table.mapped(), place, new Sweep.Version(position, 0, micros, 0)),
+                Sweep.statement(mapping, leafOid, place, new Sweep.Version(position, 0, micros, 0)),
                 Sweep.SETTINGS);
     }
 
@@ -319,10 +325,11 @@ final class TargetDdl {
                     dropCopies(table, null);
                     client.execute(Ddl.createDatabase(name.database()));
                     makeRoom(table, name);
-                    client.execute(table.mapped().toDdl());
+                    client.execute(
+                            table.mapped()
+                                    .toDdl(name.database(), name.table(), tables.comment(table)));
                     mark(table, name);
-                    table.pin(
-                            new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
                 });
     }

@@ -16,8 +16,8 @@ import dev.walshadow.pipeline.mapping.PartitionMapping;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.pipeline.mapping.TableShape;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -353,7 +353,9 @@ public final class TargetTables {
 
     private void put(TargetTable table) {
         tables.put(table.key(), table);
-        if (table.root() == null && table.mapping() != null && table.state() != TableState.DROPPED) {
+        if (table.root() == null
+                && table.mapping() != null
+                && table.state() != TableState.DROPPED) {
             claims.put(TargetName.of(table.mapped()), table.key());
         }
     }
@@ -361,9 +363,7 @@ public final class TargetTables {
     private void create(TargetTable table) {
         TargetName name = TargetName.of(table.mapped());
         client.execute(Ddl.createDatabase(name.database()));
-        client.execute(table.mapped().toDdl());
-        client.execute(
-                "ALTER TABLE " + name.quoted() + " MODIFY COMMENT " + Ddl.literal(comment(table)));
+        client.execute(table.mapped().toDdl(name.database(), name.table(), comment(table)));
     }
 
     private TargetTable attached(@Nullable LedgerRow row, RelationDescriptor shape) {
@@ -407,8 +407,7 @@ public final class TargetTables {
      * @param durablePosition commits up to here do not come again
      * @param selected whether a table is to be followed
      */
-    public void resume(
-            DescriptorLog log, long durablePosition, Selected selected) {
+    public void resume(DescriptorLog log, long durablePosition, Selected selected) {
         Invariant.check(metadataExists, "what is resumed was attached before");
         tables.clear();
         claims.clear();
@@ -697,7 +696,10 @@ public final class TargetTables {
 
     /** The ledger's tables as they were written last: for a reader beside a running daemon. */
     public Collection<TableStatus> ledger() {
-        return ledger.values().stream().map(LedgerRow::status).toList();
+        return ledger.values().stream()
+                .filter(row -> row.rootOid() == 0 || row.state() != TableState.LIVE)
+                .map(LedgerRow::status)
+                .toList();
     }
 
     /** The mapping that the ledger has pinned; null for a table without one. */

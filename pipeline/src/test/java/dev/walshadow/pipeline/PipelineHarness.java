@@ -67,7 +67,8 @@ final class PipelineHarness implements AutoCloseable {
                         "test",
                         MappingRules.defaults().withNames("", metadata, Map.of()),
                         SourceEncoding.UTF8,
-                        TargetTables.OnDrop.RETAIN, false));
+                        TargetTables.OnDrop.RETAIN,
+                        false));
     }
 
     /** First attach; every table is live at once, as if it had been empty. */
@@ -104,7 +105,8 @@ final class PipelineHarness implements AutoCloseable {
         tables.resume(
                 descriptors,
                 durable,
-                (relation, position) -> shapes.stream().anyMatch(shape -> shape.oid() == relation.oid()));
+                (relation, position) ->
+                        shapes.stream().anyMatch(shape -> shape.oid() == relation.oid()));
     }
 
     /** As after a kill of the process: nothing but what is durable remains. */

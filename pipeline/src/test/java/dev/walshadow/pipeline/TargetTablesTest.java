@@ -77,7 +77,8 @@ final class TargetTablesTest {
                             "other",
                             MappingRules.defaults().withNames("", h.metadata, Map.of()),
                             SourceEncoding.UTF8,
-                            TargetTables.OnDrop.RETAIN, false);
+                            TargetTables.OnDrop.RETAIN,
+                            false);
             assertThatThrownBy(() -> TargetTables.open(h.client, options))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("WS-1706")

@@ -14,6 +14,7 @@ import dev.walshadow.bootstrap.load.BaselineLoader;
 import dev.walshadow.bootstrap.load.DeferredDelivery;
 import dev.walshadow.bootstrap.load.DeferredRows;
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
@@ -282,6 +283,7 @@ final class InitialLoad implements AutoCloseable {
         prepared.tables()
                 .attach(
                         prepared.selection().of(seed.relations()),
+                        Partitions.among(seed.relations()),
                         startLsn);
         Set<RewrittenCatalog> rewritten = rewrittenCatalogs();
         rewritten.forEach(each -> keptFiles.add(each.locator()));

@@ -64,15 +64,7 @@ final class SourceRows {
                 table.columns().stream()
                         .map(SourceRows::expression)
                         .collect(Collectors.joining(", "));
-        String sql =
-                "COPY (SELECT "
-                        + columns
-                        + " FROM ONLY "
-                        + quoteIdentifier(table.source().schema())
-                        + "."
-                        + quoteIdentifier(table.source().name())
-                        + where
-                        + ") TO STDOUT";
+        String sql = "COPY (SELECT " + columns + " FROM " + table.from() + where + ") TO STDOUT";
         CopyOut copy = connection.unwrap(PGConnection.class).getCopyAPI().copyOut(sql);
         try {
             for (byte[] line = copy.readFromCopy(); line != null; line = copy.readFromCopy()) {

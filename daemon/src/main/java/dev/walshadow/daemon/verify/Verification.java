@@ -197,6 +197,7 @@ public final class Verification {
         }
         return new ComparedTable(
                 relation.name(),
+                relation.kind() == 'p',
                 mapping.database(),
                 mapping.table(),
                 mapping.meta().isDeleted(),
@@ -212,12 +213,8 @@ public final class Verification {
     }
 
     private static long estimatedRows(Connection session, ComparedTable table) throws SQLException {
-        String name =
-                SourceRows.quoteIdentifier(table.source().schema())
-                        + "."
-                        + SourceRows.quoteIdentifier(table.source().name());
         try (Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery("SELECT count(*) FROM ONLY " + name)) {
+                ResultSet row = statement.executeQuery("SELECT count(*) FROM " + table.from())) {
             row.next();
             return row.getLong(1);
         }

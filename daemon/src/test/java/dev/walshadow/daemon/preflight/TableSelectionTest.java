@@ -18,7 +18,8 @@ final class TableSelectionTest {
 
     @Test
     void excludeWinsOverInclude() {
-        TableSelection some = new TableSelection(List.of("shop.*", "audit"), List.of("shop.tmp_*"), false);
+        TableSelection some =
+                new TableSelection(List.of("shop.*", "audit"), List.of("shop.tmp_*"), false);
         assertThat(some.matches(new RelationName("shop", "orders"))).isTrue();
         assertThat(some.matches(new RelationName("shop", "tmp_1"))).isFalse();
         assertThat(some.matches(new RelationName("any", "audit"))).isTrue();

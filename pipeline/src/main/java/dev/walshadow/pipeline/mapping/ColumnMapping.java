@@ -27,13 +27,6 @@ public record ColumnMapping(
     /** The same column where it has another place in the source's table. */
     ColumnMapping at(int number) {
         return new ColumnMapping(
-                number,
-                sourceName,
-                name,
-                type,
-                conversion,
-                dimensions,
-                typeOid,
-                typeModifier);
+                number, sourceName, name, type, conversion, dimensions, typeOid, typeModifier);
     }
 }

@@ -247,8 +247,7 @@ final class MappingDeriver {
     }
 
     private void noteMetaNames(MetaColumns meta) {
-        MetaColumns usual =
-                MetaColumns.beside(Set.of(), meta.leaf() != null, meta.tid() != null);
+        MetaColumns usual = MetaColumns.beside(Set.of(), meta.leaf() != null, meta.tid() != null);
         if (!meta.equals(usual)) {
             notes.add(
                     shape.label()

@@ -136,9 +136,20 @@ public record TableMapping(
 
     /** The same in another place. */
     public String toDdl(String databaseName, String tableName) {
+        return toDdl(databaseName, tableName, "");
+    }
+
+    /** The same with a comment on the table. */
+    public String toDdl(String databaseName, String tableName, String comment) {
         return Ddl.createTable(
                 new Ddl.TableDefinition(
-                        databaseName, tableName, definitions(), engine(), keyNames(), settings));
+                        databaseName,
+                        tableName,
+                        definitions(),
+                        engine(),
+                        keyNames(),
+                        settings,
+                        comment));
     }
 
     private String engine() {
