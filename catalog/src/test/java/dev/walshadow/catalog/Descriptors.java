@@ -95,7 +95,7 @@ final class Descriptors {
                 random.nextInt(),
                 'f',
                 "heap" + random.nextInt(2),
-                random.nextBoolean(),
+                random.nextInt(),
                 attributes,
                 List.of(random.nextInt(), random.nextInt()),
                 List.of(random.nextInt()),

@@ -166,7 +166,7 @@ record Shapes(
                 0,
                 identity,
                 "heap",
-                false,
+                0,
                 attributes,
                 primaryKey,
                 identityKey,

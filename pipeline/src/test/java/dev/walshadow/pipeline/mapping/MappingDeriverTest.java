@@ -278,11 +278,11 @@ final class MappingDeriverTest {
                 .contains("column x (OID 4711)");
         assertThat(
                         reasons(
-                                table('m', 'p', 'd', List.of(1), column("id", TypeOid.INT4)),
+                                table('f', 'p', 'd', List.of(1), column("id", TypeOid.INT4)),
                                 MappingRules.defaults()))
                 .singleElement()
                 .asString()
-                .contains("relkind 'm'");
+                .contains("relkind 'f'");
     }
 
     @Test
