@@ -11,11 +11,12 @@ final class CopySql {
 
     /** For a session whose encoding is UTF8. */
     static String lock(RelationName name) {
-        return "LOCK TABLE ONLY "
-                + plain(name.schema())
-                + "."
-                + plain(name.name())
-                + " IN ACCESS SHARE MODE";
+        return "LOCK TABLE ONLY " + plain(name) + " IN ACCESS SHARE MODE";
+    }
+
+    /** The qualified name, for statements that are not COPY. */
+    static String plain(RelationName name) {
+        return plain(name.schema()) + "." + plain(name.name());
     }
 
     private static String plain(String name) {

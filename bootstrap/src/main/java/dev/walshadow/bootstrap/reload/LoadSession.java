@@ -139,15 +139,18 @@ final class LoadSession implements AutoCloseable {
      */
     record EnumLabel(int typeOid, EnumLabels.Label stored, String text) {}
 
+    private final TableLoad.Sessions sessions;
     private final Connection connection;
+    private @Nullable ViewLock viewLock;
     private boolean broken;
 
-    private LoadSession(Connection connection) {
+    private LoadSession(TableLoad.Sessions sessions, Connection connection) {
+        this.sessions = sessions;
         this.connection = connection;
     }
 
     static LoadSession open(TableLoad.Sessions sessions) throws SQLException {
-        LoadSession session = new LoadSession(sessions.open());
+        LoadSession session = new LoadSession(sessions, sessions.open());
         boolean ready = false;
         try {
             session.connection.setAutoCommit(true);
@@ -203,6 +206,33 @@ final class LoadSession implements AutoCloseable {
             }
             throw e;
         }
+    }
+
+    /**
+     * The same for a materialized view.
+     *
+     * @return null if the view could not be had; false if it has no content that could be read
+     */
+    @Nullable Boolean lockView(RelationName name, int timeoutMillis) throws SQLException {
+        ViewLock lock = viewLock;
+        if (lock == null) {
+            lock = ViewLock.open(sessions);
+            viewLock = lock;
+        }
+        boolean readable;
+        try {
+            readable = lock.take(name, timeoutMillis);
+        } catch (SQLException e) {
+            if (TRY_AGAIN.contains(e.getSQLState())) {
+                return null;
+            }
+            throw e;
+        }
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        }
+        return readable;
     }
 
     Snapshot snapshot(RelationName name, int oid) throws SQLException {
@@ -322,6 +352,9 @@ final class LoadSession implements AutoCloseable {
     void rollback() throws SQLException {
         connection.rollback();
         connection.setAutoCommit(true);
+        if (viewLock != null) {
+            viewLock.release();
+        }
     }
 
     private void abort() throws SQLException {
@@ -331,6 +364,9 @@ final class LoadSession implements AutoCloseable {
     /** A session with an unfinished copy is cut off: the server sees its client gone. */
     @Override
     public void close() throws SQLException {
+        if (viewLock != null) {
+            viewLock.close();
+        }
         if (broken) {
             abort();
         } else {

@@ -248,7 +248,8 @@ public final class TableLoad {
             if (name == null) {
                 return new Outcome.Gone();
             }
-            if (!session.lock(name, options.lockTimeoutMillis())) {
+            Boolean readable = lock(session, name);
+            if (readable == null) {
                 return again("the table is locked or was renamed");
             }
             Snapshot snapshot = session.snapshot(name, shape.oid());
@@ -268,9 +269,22 @@ public final class TableLoad {
                 return new Outcome.Gone();
             }
             String difference = LoadComparison.differs(shape, now);
-            return difference == null
+            if (difference != null) {
+                return new Outcome.ShapeDiffers(difference);
+            }
+            return readable
                     ? copy(session, snapshot, now)
-                    : new Outcome.ShapeDiffers(difference);
+                    : new Outcome.Loaded(0, snapshot.insertPosition());
+        }
+
+        /** Null: it cannot be had; false: it has no content (a view WITH NO DATA). */
+        private @Nullable Boolean lock(LoadSession session, RelationName name)
+                throws SQLException {
+            int timeout = options.lockTimeoutMillis();
+            if (shape.kind() == 'm') {
+                return session.lockView(name, timeout);
+            }
+            return session.lock(name, timeout) ? Boolean.TRUE : null;
         }
 
         private @Nullable Outcome again(String reason) {
