@@ -278,8 +278,7 @@ public final class TableLoad {
         }
 
         /** Null: it cannot be had; false: it has no content (a view WITH NO DATA). */
-        private @Nullable Boolean lock(LoadSession session, RelationName name)
-                throws SQLException {
+        private @Nullable Boolean lock(LoadSession session, RelationName name) throws SQLException {
             int timeout = options.lockTimeoutMillis();
             if (shape.kind() == 'm') {
                 return session.lockView(name, timeout);

@@ -7,14 +7,13 @@ import java.util.List;
 /**
  * A table on both sides, as far as a comparison needs it.
  *
- * @param partitioned the source's rows are those of its partitions; else only its own count, not
- *     those of tables that inherit from it
+ * @param content what its rows are on the source
  * @param deletedColumn the target's {@code _is_deleted} column
  * @param columns those that replicate, in source order
  */
 public record ComparedTable(
         RelationName source,
-        boolean partitioned,
+        Content content,
         String targetDatabase,
         String targetTable,
         String deletedColumn,
@@ -34,12 +33,27 @@ public record ComparedTable(
         columns = List.copyOf(columns);
     }
 
+    /** Which rows of the source are meant. */
+    public enum Content {
+        /** Its own, not those of tables that inherit from it. */
+        OWN,
+        /** Those of its partitions. */
+        PARTITIONS,
+        /** None: a materialized view WITH NO DATA, which cannot be read. */
+        NONE
+    }
+
     /** What the source's rows are selected from. */
     String from() {
-        return (partitioned ? "" : "ONLY ")
-                + SourceRows.quoteIdentifier(source.schema())
-                + "."
-                + SourceRows.quoteIdentifier(source.name());
+        String name =
+                SourceRows.quoteIdentifier(source.schema())
+                        + "."
+                        + SourceRows.quoteIdentifier(source.name());
+        return switch (content) {
+            case OWN -> "ONLY " + name;
+            case PARTITIONS -> name;
+            case NONE -> "(SELECT * FROM ONLY " + name + " WHERE false) nothing";
+        };
     }
 
     /** No column tells rows apart: the same row may be there more than once. */

@@ -158,7 +158,7 @@ public final class Verification {
             } else if (mapping == null || relation == null) {
                 setAside.add(table.name() + ": it is gone on the source");
             } else {
-                compared.add(compared(relation, mapping));
+                compared.add(compared(relation, mapping, content(session, relation)));
             }
         }
         if (only != null && compared.isEmpty() && setAside.isEmpty()) {
@@ -176,7 +176,23 @@ public final class Verification {
         return new Outcome(results, setAside);
     }
 
-    private static ComparedTable compared(RelationDescriptor relation, TableMapping mapping) {
+    private static ComparedTable.Content content(Connection session, RelationDescriptor relation)
+            throws SQLException {
+        if (relation.kind() == 'p') {
+            return ComparedTable.Content.PARTITIONS;
+        }
+        boolean readable =
+                relation.kind() != 'm'
+                        || text(
+                                        session,
+                                        "SELECT relispopulated::text FROM pg_class WHERE oid = "
+                                                + Integer.toUnsignedString(relation.oid()))
+                                .equals("true");
+        return readable ? ComparedTable.Content.OWN : ComparedTable.Content.NONE;
+    }
+
+    private static ComparedTable compared(
+            RelationDescriptor relation, TableMapping mapping, ComparedTable.Content content) {
         Map<Integer, AttributeDescriptor> attributes = new HashMap<>();
         relation.attributes().forEach(attribute -> attributes.put(attribute.number(), attribute));
         Map<Integer, TypeDescriptor> types = new HashMap<>();
@@ -197,7 +213,7 @@ public final class Verification {
         }
         return new ComparedTable(
                 relation.name(),
-                relation.kind() == 'p',
+                content,
                 mapping.database(),
                 mapping.table(),
                 mapping.meta().isDeleted(),
