@@ -407,15 +407,19 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     }
 
     /**
-     * The table's whole baseline was submitted and is durable ({@link #awaitBaseline}): marks it
-     * live in the ledger; changes that waited for old values go on.
+     * The table's whole baseline was submitted and is durable ({@link #awaitBaseline}): it is live;
+     * changes that waited for old values go on. The ledger says so after {@link #settleLedger}.
      */
-    public void baselineComplete(int databaseOid, int relationOid) throws InterruptedException {
+    public void baselineComplete(int databaseOid, int relationOid) {
         TargetTable table = tables.find(databaseOid, relationOid);
-        if (table == null || !TargetTables.isInitiallyLoading(table)) {
-            return;
+        if (table != null && TargetTables.isInitiallyLoading(table)) {
+            table.loaded();
+            wake();
         }
-        table.loaded();
+    }
+
+    /** Brings the tables' states in the ledger up to date; waits for ClickHouse. */
+    public void settleLedger() throws InterruptedException {
         Backoff backoff = new Backoff(5_000);
         while (true) {
             services.fatal().check();
@@ -423,13 +427,12 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             try {
                 tables.writeChanges();
                 services.reachability().answered(Housekeeping.LEDGER);
-                break;
+                return;
             } catch (WalshadowException e) {
                 services.reachability().failed(Housekeeping.LEDGER, e, started);
                 backoff.pause();
             }
         }
-        wake();
     }
 
     /** Sends what is open and waits until everything handed over before is durable. */

@@ -135,7 +135,6 @@ final class TargetDdl {
                     table,
                     () -> {
                         alter(table, name, alter.from(), change);
-                        mark(table, name);
                         table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                         tables.record(table);
                     });

@@ -1,6 +1,7 @@
 package dev.walshadow.pipeline;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.HaltException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.DescriptorLog;
@@ -19,11 +20,17 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,6 +44,8 @@ public final class TargetTables {
     /** What the target databases and the metadata database are used with. */
     private static final String PRIVILEGES =
             "SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER TABLE";
+
+    private static final int CREATES_AT_ONCE = 8;
 
     private static final Logger log = LoggerFactory.getLogger(TargetTables.class);
 
@@ -130,12 +139,15 @@ public final class TargetTables {
         List<String> problems = new ArrayList<>();
         Map<String, String> targets = new HashMap<>();
         TreeSet<String> targetDatabases = new TreeSet<>();
+        Map<RelationDescriptor, TableMapping> mapped = new LinkedHashMap<>();
+        boolean byRoot = selected.stream().anyMatch(shape -> shape.kind() == 'p');
         for (RelationDescriptor shape : selected) {
             LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
-            TableMapping mapping = mapping(row, shape);
-            if (mapping == null || goesElsewhere(shape, selected)) {
+            TableMapping mapping = byRoot && shape.partition() ? null : mapping(row, shape);
+            if (mapping == null) {
                 continue;
             }
+            mapped.put(shape, mapping);
             targetDatabases.add(mapping.database());
             String other = targets.putIfAbsent(mapping.target(), shape.label());
             if (other != null) {
@@ -149,21 +161,29 @@ public final class TargetTables {
                                 + mapping.target()
                                 + ": leave one of them out by [tables] exclude");
             }
-            if (row == null) {
-                checkTarget(shape, mapping, problems);
-            } else if (isFilled(row)) {
-                problems.add(filledBefore(shape, mapping));
-            }
         }
+        Set<TargetName> existing = existing(targetDatabases);
+        mapped.forEach((shape, mapping) -> {
+            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
+            if (row != null && isFilled(row)) {
+                problems.add(filledBefore(shape, mapping));
+            } else if (row == null && existing.contains(TargetName.of(mapping))) {
+                checkTarget(shape, mapping, problems);
+            }
+        });
         targetDatabases.add(options.metadataDatabase());
         targetDatabases.forEach(database -> checkGrants(database, problems));
         return problems;
     }
 
-    /** A partition of a table that is selected too. */
-    private static boolean goesElsewhere(
-            RelationDescriptor shape, Collection<RelationDescriptor> selected) {
-        return shape.partition() && selected.stream().anyMatch(other -> other.kind() == 'p');
+    /** All tables of these databases. */
+    private Set<TargetName> existing(Set<String> databases) {
+        Set<TargetName> names = new HashSet<>();
+        for (String database : databases) {
+            client.query("SELECT name FROM system.tables WHERE database = " + Ddl.literal(database))
+                    .forEach(row -> names.add(new TargetName(database, String.valueOf(row[0]))));
+        }
+        return names;
     }
 
     /** ClickHouse before 24.11 cannot be asked; there a missing grant shows at its first use. */
@@ -316,8 +336,30 @@ public final class TargetTables {
         }
         // named in the ledger before they exist: what is there afterwards is ours to drop
         write(rows);
-        for (TargetTable table : toCreate) {
-            create(table);
+        createAll(toCreate);
+    }
+
+    private void createAll(List<TargetTable> toCreate) {
+        toCreate.stream()
+                .map(table -> table.mapped().database())
+                .distinct()
+                .forEach(database -> client.execute(Ddl.createDatabase(database)));
+        try (ExecutorService pool =
+                Executors.newFixedThreadPool(CREATES_AT_ONCE, Thread.ofVirtual().factory())) {
+            List<Future<?>> creations = new ArrayList<>();
+            for (TargetTable table : toCreate) {
+                creations.add(pool.submit(() -> create(table)));
+            }
+            for (Future<?> creation : creations) {
+                creation.get();
+            }
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof RuntimeException known
+                    ? known
+                    : new IllegalStateException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new HaltException(PipelineCodes.STOPPED, "interrupted while creating tables", e);
         }
     }
 
@@ -362,7 +404,6 @@ public final class TargetTables {
 
     private void create(TargetTable table) {
         TargetName name = TargetName.of(table.mapped());
-        client.execute(Ddl.createDatabase(name.database()));
         client.execute(table.mapped().toDdl(name.database(), name.table(), comment(table)));
     }
 

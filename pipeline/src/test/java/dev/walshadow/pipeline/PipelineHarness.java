@@ -86,6 +86,7 @@ final class PipelineHarness implements AutoCloseable {
         for (RelationDescriptor shape : shapes) {
             pipeline.baselineComplete(shape.databaseOid(), shape.oid());
         }
+        pipeline.settleLedger();
         return this;
     }
 

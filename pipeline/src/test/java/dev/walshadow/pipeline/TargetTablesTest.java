@@ -98,6 +98,7 @@ final class TargetTablesTest {
                                         .insert(table, 1, "a", Big.inline("b"), 1)));
             }
             h.pipeline.baselineComplete(ItemsTable.DATABASE, done.oid());
+            h.pipeline.settleLedger();
             h.pipeline.close();
 
             h.tables = h.open();

@@ -411,6 +411,7 @@ final class InitialLoad implements AutoCloseable {
                 source,
                 prepared,
                 Objects.requireNonNull(transactions, "the backup has started"));
+        assembly.pipeline.settleLedger();
         assembly.pump.keepProgressNow();
         ShadowMarkers.complete(
                 state.shadow(),
