@@ -65,6 +65,9 @@ final class StatusCommand implements Callable<Integer> {
         if (bootstrap.isObject()) {
             out.printf(Locale.ROOT, "%-24s %s%n", "bootstrap", text(bootstrap));
         }
+        for (JsonNode load : status.path("loads")) {
+            out.printf(Locale.ROOT, "%-24s %s%n", "load", text(load));
+        }
         out.println();
         out.printf(Locale.ROOT, "%-40s %-12s %12s  %s%n", "table", "state", "rows", "reason");
         for (JsonNode table : status.path("tables")) {

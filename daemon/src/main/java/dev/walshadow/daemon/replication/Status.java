@@ -53,6 +53,7 @@ final class Status {
         if (!firstAttach.isDone()) {
             firstAttach.progress(root.putObject("bootstrap"));
         }
+        loads(root.putArray("loads"), parts.loads.running());
         boolean whole = tables(root.putArray("tables"), parts.pipeline.tables());
         return root.put("ok", failure == null && whole);
     }
@@ -83,6 +84,24 @@ final class Status {
         root.put("held_bytes", metrics.heldBytes());
     }
 
+    private static void loads(ArrayNode into, Collection<LoadProgress> loads) {
+        for (LoadProgress load : loads) {
+            ObjectNode node =
+                    into.addObject()
+                            .put("name", load.ticket().shape().label())
+                            .put("reason", load.ticket().reason())
+                            .put("step", load.step())
+                            .put("rows", load.rows())
+                            .put("bytes", load.bytes());
+            if (load.estimatedRows() > 0) {
+                node.put("rows_estimated", load.estimatedRows());
+            }
+            if (!load.remaining().isNegative()) {
+                node.put("eta_seconds", load.remaining().toSeconds());
+            }
+        }
+    }
+
     /** Returns whether every table replicates. */
     private static boolean tables(ArrayNode into, Collection<TableStatus> tables) {
         boolean whole = true;
@@ -111,6 +130,18 @@ final class Status {
         }
         if (parts == null || !firstAttach.isDone()) {
             return "the initial load is not finished: " + firstAttach.describe();
+        }
+        Collection<LoadProgress> loads = parts.loads.running();
+        if (!loads.isEmpty()) {
+            LoadProgress first = loads.iterator().next();
+            return loads.size()
+                    + " tables are being loaded from the source, among them "
+                    + first.ticket().shape().label()
+                    + " ("
+                    + first.rows()
+                    + " rows, "
+                    + first.step()
+                    + ")";
         }
         return "received "
                 + Lsn.format(parts.pump.received())

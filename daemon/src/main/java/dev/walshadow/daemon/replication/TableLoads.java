@@ -9,6 +9,7 @@ import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.postgres.Lsn;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Collection;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -34,6 +35,7 @@ final class TableLoads implements AutoCloseable {
     private final CompletableFuture<Pipeline> pipeline = new CompletableFuture<>();
     private final Semaphore places = new Semaphore(AT_ONCE);
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    private final Set<LoadProgress> running = ConcurrentHashMap.newKeySet();
     private final AtomicLong rows = new AtomicLong();
     private volatile boolean closed;
 
@@ -52,17 +54,25 @@ final class TableLoads implements AutoCloseable {
         return rows.get();
     }
 
+    /** Those that are under way or wait for their turn. */
+    Collection<LoadProgress> running() {
+        return running.stream().filter(load -> load.ticket().isWanted()).toList();
+    }
+
     /** Begins a load; returns at once. */
     void wanted(LoadTicket load) {
+        LoadProgress progress = new LoadProgress(load);
+        running.add(progress);
         Thread thread =
                 Thread.ofVirtual()
                         .name("load " + load.shape().label())
                         .unstarted(() -> {
                             try {
-                                run(load);
+                                run(load, progress);
                             } catch (InterruptedException e) {
                                 Thread.currentThread().interrupt(); // closing
                             } finally {
+                                running.remove(progress);
                                 threads.remove(Thread.currentThread());
                             }
                         });
@@ -72,7 +82,7 @@ final class TableLoads implements AutoCloseable {
         }
     }
 
-    private void run(LoadTicket load) throws InterruptedException {
+    private void run(LoadTicket load, LoadProgress progress) throws InterruptedException {
         Pipeline into;
         try {
             into = pipeline.get();
@@ -86,7 +96,7 @@ final class TableLoads implements AutoCloseable {
                     load.shape().label(),
                     Lsn.format(load.position()),
                     load.reason());
-            attempts(load, into);
+            attempts(load, progress, into);
         } catch (QuarantineException e) {
             into.quarantine(load, e);
         } finally {
@@ -94,16 +104,19 @@ final class TableLoads implements AutoCloseable {
         }
     }
 
-    private void attempts(LoadTicket load, Pipeline into) throws InterruptedException {
+    private void attempts(LoadTicket load, LoadProgress progress, Pipeline into)
+            throws InterruptedException {
         Backoff broken = new Backoff(RETRY_CEILING_MILLIS);
         Backoff differing = new Backoff(CHANGE_POLL_CEILING_MILLIS);
         while (load.isWanted()) {
             try {
-                if (attempt(load, into)) {
+                if (attempt(load, progress, into)) {
                     return;
                 }
+                progress.step("waiting for a later change of the table to come through the stream");
                 differing.pause();
             } catch (SQLException e) {
+                progress.step("interrupted: " + e.getMessage());
                 LOG.warn(
                         "loading {} was interrupted and begins anew: {}",
                         load.shape().label(),
@@ -114,7 +127,7 @@ final class TableLoads implements AutoCloseable {
     }
 
     /** False: the table is another one on the source by now, which the stream will tell. */
-    private boolean attempt(LoadTicket load, Pipeline into)
+    private boolean attempt(LoadTicket load, LoadProgress progress, Pipeline into)
             throws InterruptedException, SQLException {
         LoadShape form = LoadShape.of(load.shape(), load.mapping());
         into.beginLoad(load, form.virtual(), form.mapping());
@@ -132,10 +145,11 @@ final class TableLoads implements AutoCloseable {
                                     last[0] = into.submitLoad(load, chunk);
                                     return last[0];
                                 },
-                                TableLoad.Progress.NONE);
+                                progress);
         if (!(outcome instanceof TableLoad.Outcome.Loaded(long count, long _))) {
             return false;
         }
+        progress.step("waiting until everything is durable in ClickHouse");
         long position;
         try (Connection session = source.open()) {
             position = SourceDatabase.currentPosition(session, segmentSize);
