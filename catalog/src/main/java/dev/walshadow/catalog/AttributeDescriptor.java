@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param generated attgenerated: 's' stored, 'v' virtual (18), '\0' none
  * @param missingValue attmissingval's on-disk datum of a fast ADD COLUMN ... DEFAULT, as the type's
  *     output text; null if none
+ * @param dimensions attndims: how many dimensions an array column was declared with; 0 says nothing
  */
 public record AttributeDescriptor(
         int number,
@@ -27,4 +28,36 @@ public record AttributeDescriptor(
         boolean notNull,
         boolean dropped,
         char generated,
-        @Nullable String missingValue) {}
+        @Nullable String missingValue,
+        int dimensions) {
+
+    /** An attribute that was declared without dimensions. */
+    public AttributeDescriptor(
+            int number,
+            String name,
+            int typeOid,
+            int typeModifier,
+            int length,
+            boolean byValue,
+            char alignment,
+            char storage,
+            boolean notNull,
+            boolean dropped,
+            char generated,
+            @Nullable String missingValue) {
+        this(
+                number,
+                name,
+                typeOid,
+                typeModifier,
+                length,
+                byValue,
+                alignment,
+                storage,
+                notNull,
+                dropped,
+                generated,
+                missingValue,
+                0);
+    }
+}

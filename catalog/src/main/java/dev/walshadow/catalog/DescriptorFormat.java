@@ -16,20 +16,30 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  * u32 number of types, then each:
  *     i32 oid, string schema, string name, u8 kind, u8 category, i32 element, i32 base,
- *     i32 baseModifier, i32 length, u8 byValue, u8 alignment
+ *     i32 baseModifier, i32 length, u8 byValue, u8 alignment, u8 delimiter, u8 structure, then
+ *     0 plain; 1 array domain: i32 dimensions; 2 enum: u32 count, each i32 oid, string label;
+ *     3 composite: i32 relation, attributes; 4 range: i32 subtype; 5 multirange: i32 range
  * u32 number of type lists, then each: u32 count, u32 type indexes
  * u32 number of relations, then each:
  *     i32 oid, i32 database, string schema, string name, u8 kind, u8 persistence,
  *     u8 hasLocator [i32 tablespace, i32 database, i32 number], i32 toast, i32 owner,
- *     u8 replicaIdentity, string accessMethod, u32 parentOid,
- *     u32 count of attributes, each:
- *         i32 number, string name, i32 type, i32 modifier, i32 length, u8 byValue, u8 alignment,
- *         u8 storage, u8 notNull, u8 dropped, u8 generated, u8 hasMissing [string missing]
+ *     u8 replicaIdentity, string accessMethod, u32 parentOid, attributes,
  *     u32 count, i32 primary key attnums; u32 count, i32 identity key attnums; u32 type list index
+ * attributes: u32 count, each:
+ *     i32 number, string name, i32 type, i32 modifier, i32 length, u8 byValue, u8 alignment,
+ *     u8 storage, u8 notNull, u8 dropped, u8 generated, u8 hasMissing [string missing],
+ *     i32 dimensions
  * string: u32 length in bytes, UTF-8
  * </pre>
  */
 public final class DescriptorFormat {
+    static final int PLAIN = 0;
+    static final int ARRAY_DOMAIN = 1;
+    static final int ENUMERATION = 2;
+    static final int COMPOSITE = 3;
+    static final int RANGE = 4;
+    static final int MULTIRANGE = 5;
+
     private DescriptorFormat() {}
 
     /** Appends the relations. */
@@ -73,6 +83,39 @@ public final class DescriptorFormat {
         out.putInt(type.length());
         putBoolean(type.byValue(), out);
         out.putByte(type.alignment());
+        out.putByte(type.delimiter());
+        encodeStructure(type.structure(), out);
+    }
+
+    private static void encodeStructure(TypeStructure structure, ByteBuilder out) {
+        switch (structure) {
+            case TypeStructure.Plain _ -> out.putByte(PLAIN);
+            case TypeStructure.ArrayDomain domain -> {
+                out.putByte(ARRAY_DOMAIN);
+                out.putInt(domain.dimensions());
+            }
+            case TypeStructure.Enumeration enumeration -> {
+                out.putByte(ENUMERATION);
+                out.putInt(enumeration.labels().size());
+                for (TypeStructure.EnumLabel label : enumeration.labels()) {
+                    out.putInt(label.oid());
+                    putString(label.label(), out);
+                }
+            }
+            case TypeStructure.Composite composite -> {
+                out.putByte(COMPOSITE);
+                out.putInt(composite.relationOid());
+                encodeAttributes(composite.attributes(), out);
+            }
+            case TypeStructure.Range range -> {
+                out.putByte(RANGE);
+                out.putInt(range.subtypeOid());
+            }
+            case TypeStructure.Multirange multirange -> {
+                out.putByte(MULTIRANGE);
+                out.putInt(multirange.rangeOid());
+            }
+        }
     }
 
     private static void encodeRelation(RelationDescriptor relation, ByteBuilder out) {
@@ -94,12 +137,16 @@ public final class DescriptorFormat {
         out.putByte(relation.replicaIdentity());
         putString(relation.accessMethod(), out);
         out.putInt(relation.parentOid());
-        out.putInt(relation.attributes().size());
-        for (AttributeDescriptor attribute : relation.attributes()) {
-            encodeAttribute(attribute, out);
-        }
+        encodeAttributes(relation.attributes(), out);
         putNumbers(relation.primaryKey(), out);
         putNumbers(relation.identityKey(), out);
+    }
+
+    private static void encodeAttributes(List<AttributeDescriptor> attributes, ByteBuilder out) {
+        out.putInt(attributes.size());
+        for (AttributeDescriptor attribute : attributes) {
+            encodeAttribute(attribute, out);
+        }
     }
 
     private static void encodeAttribute(AttributeDescriptor attribute, ByteBuilder out) {
@@ -119,6 +166,7 @@ public final class DescriptorFormat {
         if (missing != null) {
             putString(missing, out);
         }
+        out.putInt(attribute.dimensions());
     }
 
     private static void putNumbers(List<Integer> numbers, ByteBuilder out) {

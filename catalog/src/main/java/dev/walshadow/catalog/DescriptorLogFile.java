@@ -75,9 +75,20 @@ final class DescriptorLogFile implements AutoCloseable {
                     path
                             + " was written by a newer walshadow: expected format version "
                             + DescriptorLogLayout.VERSION
-                            + " or older, found "
+                            + ", found "
                             + Integer.toUnsignedString(version)
                             + ". Run that version; nothing was changed.");
+        }
+        if (version != DescriptorLogLayout.VERSION) {
+            throw new ConfigurationException(
+                    CatalogCodes.LOG_TOO_OLD,
+                    path
+                            + " was written by an older walshadow: expected format version "
+                            + DescriptorLogLayout.VERSION
+                            + ", found "
+                            + Integer.toUnsignedString(version)
+                            + ". Run that version, or begin anew with an empty state directory;"
+                            + " nothing was changed.");
         }
         if (LittleEndian.getInt(bytes, DescriptorLogLayout.HEADER_CRC_AT)
                 != DescriptorLogLayout.crc(bytes, 0, DescriptorLogLayout.HEADER_CRC_AT)) {

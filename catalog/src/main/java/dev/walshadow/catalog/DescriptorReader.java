@@ -56,7 +56,31 @@ final class DescriptorReader {
                 number(),
                 number(),
                 flag(),
-                character());
+                character(),
+                character(),
+                structure());
+    }
+
+    private TypeStructure structure() {
+        int tag = character();
+        return switch (tag) {
+            case DescriptorFormat.PLAIN -> TypeStructure.PLAIN;
+            case DescriptorFormat.ARRAY_DOMAIN -> new TypeStructure.ArrayDomain(number());
+            case DescriptorFormat.ENUMERATION -> enumeration();
+            case DescriptorFormat.COMPOSITE -> new TypeStructure.Composite(number(), attributes());
+            case DescriptorFormat.RANGE -> new TypeStructure.Range(number());
+            case DescriptorFormat.MULTIRANGE -> new TypeStructure.Multirange(number());
+            default -> throw malformed("a type structure of 0 to 5, found " + tag);
+        };
+    }
+
+    private TypeStructure enumeration() {
+        int count = count(8);
+        List<TypeStructure.EnumLabel> labels = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            labels.add(new TypeStructure.EnumLabel(number(), string()));
+        }
+        return new TypeStructure.Enumeration(labels);
     }
 
     private RelationDescriptor relation(List<List<TypeDescriptor>> lists) {
@@ -100,7 +124,8 @@ final class DescriptorReader {
                 flag(),
                 flag(),
                 character(),
-                flag() ? string() : null);
+                flag() ? string() : null,
+                number());
     }
 
     List<Integer> numbers() {

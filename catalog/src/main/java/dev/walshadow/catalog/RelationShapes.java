@@ -92,6 +92,9 @@ public final class RelationShapes {
         if (a.typeOid() != b.typeOid() || a.typeModifier() != b.typeModifier()) {
             return changed(column + "'s type", typeLabel(a, typesOfA), typeLabel(b, typesOfB));
         }
+        if (a.dimensions() != b.dimensions()) {
+            return changed(column + "'s declared dimensions", a.dimensions(), b.dimensions());
+        }
         if (a.length() != b.length()
                 || a.alignment() != b.alignment()
                 || a.byValue() != b.byValue()) {
@@ -114,10 +117,35 @@ public final class RelationShapes {
         for (TypeDescriptor type : a.values()) {
             TypeDescriptor other = b.get(type.oid());
             if (other != null && !type.equals(other)) {
-                return "type " + type.schema() + "." + type.name() + " changed";
+                return "type "
+                        + type.schema()
+                        + "."
+                        + type.name()
+                        + " changed"
+                        + labelsDiffer(type.structure(), other.structure());
             }
         }
         return null;
+    }
+
+    /** Which label, where only labels differ; else empty. */
+    private static String labelsDiffer(TypeStructure a, TypeStructure b) {
+        if (!(a instanceof TypeStructure.Enumeration before)
+                || !(b instanceof TypeStructure.Enumeration after)) {
+            return "";
+        }
+        Map<Integer, String> known = new HashMap<>();
+        before.labels().forEach(label -> known.put(label.oid(), label.label()));
+        for (TypeStructure.EnumLabel label : after.labels()) {
+            String was = known.get(label.oid());
+            if (was == null) {
+                return ": label " + label.label() + " was added";
+            }
+            if (!was.equals(label.label())) {
+                return ": label " + was + " was renamed to " + label.label();
+            }
+        }
+        return "";
     }
 
     private static Map<Integer, TypeDescriptor> types(RelationDescriptor relation) {

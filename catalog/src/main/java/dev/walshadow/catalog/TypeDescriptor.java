@@ -11,6 +11,8 @@ package dev.walshadow.catalog;
  * @param baseTypeOid typbasetype of a domain, else 0
  * @param baseTypeModifier typtypmod of a domain, else -1
  * @param length typlen of this type (used for array elements)
+ * @param delimiter typdelim: what array_out puts between elements of this type
+ * @param structure labels, attributes, subtype
  */
 public record TypeDescriptor(
         int oid,
@@ -23,4 +25,54 @@ public record TypeDescriptor(
         int baseTypeModifier,
         int length,
         boolean byValue,
-        char alignment) {}
+        char alignment,
+        char delimiter,
+        TypeStructure structure) {
+
+    /** A type that is made of nothing else, and whose arrays have commas. */
+    public TypeDescriptor(
+            int oid,
+            String schema,
+            String name,
+            char kind,
+            char category,
+            int elementOid,
+            int baseTypeOid,
+            int baseTypeModifier,
+            int length,
+            boolean byValue,
+            char alignment) {
+        this(
+                oid,
+                schema,
+                name,
+                kind,
+                category,
+                elementOid,
+                baseTypeOid,
+                baseTypeModifier,
+                length,
+                byValue,
+                alignment,
+                ',',
+                TypeStructure.PLAIN);
+    }
+
+    /** The same type with another structure. */
+    public TypeDescriptor with(TypeStructure other) {
+        return new TypeDescriptor(
+                oid,
+                schema,
+                name,
+                kind,
+                category,
+                elementOid,
+                baseTypeOid,
+                baseTypeModifier,
+                length,
+                byValue,
+                alignment,
+                delimiter,
+                other);
+    }
+}

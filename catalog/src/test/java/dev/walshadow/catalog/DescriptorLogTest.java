@@ -202,11 +202,17 @@ final class DescriptorLogTest {
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("another PostgreSQL cluster");
         byte[] newer = bytes.clone();
-        newer[8] = 2;
+        newer[8]++;
         Files.write(file(), newer);
         assertThatThrownBy(this::open)
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("newer");
+        byte[] older = bytes.clone();
+        older[8]--;
+        Files.write(file(), older);
+        assertThatThrownBy(this::open)
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("older");
         for (int at = 0; at < bytes.length; at++) {
             byte[] damaged = bytes.clone();
             damaged[at] ^= 1;

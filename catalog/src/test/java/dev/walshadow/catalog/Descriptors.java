@@ -64,7 +64,8 @@ final class Descriptors {
                             random.nextBoolean(),
                             random.nextBoolean(),
                             "\0sv".charAt(random.nextInt(3)),
-                            random.nextBoolean() ? null : "missing " + random.nextInt()));
+                            random.nextBoolean() ? null : "missing " + random.nextInt(),
+                            random.nextInt(4)));
         }
         List<TypeDescriptor> types = new ArrayList<>();
         for (int i = 0; i < random.nextInt(4); i++) {
@@ -80,7 +81,9 @@ final class Descriptors {
                             random.nextInt(),
                             random.nextInt(-2, 20),
                             random.nextBoolean(),
-                            'd'));
+                            'd',
+                            ",;:".charAt(random.nextInt(3)),
+                            structure(random)));
         }
         return new RelationDescriptor(
                 random.nextInt(),
@@ -100,5 +103,22 @@ final class Descriptors {
                 List.of(random.nextInt(), random.nextInt()),
                 List.of(random.nextInt()),
                 types);
+    }
+
+    private static TypeStructure structure(Random random) {
+        return switch (random.nextInt(6)) {
+            case 0 -> TypeStructure.PLAIN;
+            case 1 -> new TypeStructure.ArrayDomain(random.nextInt());
+            case 2 ->
+                    new TypeStructure.Enumeration(
+                            List.of(
+                                    new TypeStructure.EnumLabel(random.nextInt(), ""),
+                                    new TypeStructure.EnumLabel(random.nextInt(), "ü 'x'")));
+            case 3 ->
+                    new TypeStructure.Composite(
+                            random.nextInt(), List.of(attribute(1, "a"), attribute(2, "ß")));
+            case 4 -> new TypeStructure.Range(random.nextInt());
+            default -> new TypeStructure.Multirange(random.nextInt());
+        };
     }
 }

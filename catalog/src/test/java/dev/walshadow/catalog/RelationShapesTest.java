@@ -74,6 +74,54 @@ final class RelationShapesTest {
                 .isEqualTo("column note was dropped");
     }
 
+    private static RelationDescriptor typed(RelationDescriptor table, TypeStructure structure) {
+        return new RelationDescriptor(
+                table.oid(),
+                table.databaseOid(),
+                table.name(),
+                table.kind(),
+                table.persistence(),
+                table.locator(),
+                0,
+                0,
+                'd',
+                "heap",
+                false,
+                table.attributes(),
+                table.primaryKey(),
+                table.identityKey(),
+                List.of(Descriptors.type(23, "mood").with(structure)));
+    }
+
+    private static TypeStructure labels(String... labels) {
+        List<TypeStructure.EnumLabel> all = new ArrayList<>();
+        for (String label : labels) {
+            String[] parts = label.split(" ", -1);
+            all.add(new TypeStructure.EnumLabel(Integer.parseInt(parts[0]), parts[1]));
+        }
+        return new TypeStructure.Enumeration(all);
+    }
+
+    @Test
+    void seesIntoTheTypesOfColumns() {
+        RelationDescriptor table = table(1, 10, "id");
+        RelationDescriptor before = typed(table, labels("1 sad", "2 ok"));
+        assertThat(RelationShapes.shapeDiffers(before, typed(table, labels("1 sad", "2 ok"))))
+                .isNull();
+        assertThat(RelationShapes.shapeDiffers(before, typed(table, labels("1 sad", "2 fine"))))
+                .isEqualTo("type pg_catalog.mood changed: label ok was renamed to fine");
+        assertThat(
+                        RelationShapes.shapeDiffers(
+                                before, typed(table, labels("3 new", "1 sad", "2 ok"))))
+                .isEqualTo("type pg_catalog.mood changed: label new was added");
+        TypeStructure row = new TypeStructure.Composite(99, List.of(Descriptors.attribute(1, "a")));
+        TypeStructure longer =
+                new TypeStructure.Composite(
+                        99, List.of(Descriptors.attribute(1, "a"), Descriptors.attribute(2, "b")));
+        assertThat(RelationShapes.shapeDiffers(typed(table, row), typed(table, longer)))
+                .isEqualTo("type pg_catalog.mood changed");
+    }
+
     @Test
     void ignoresWhatDecodingDoesNotSee() {
         RelationDescriptor table = table(1, 10, "id", "note");

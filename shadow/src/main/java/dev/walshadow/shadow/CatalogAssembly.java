@@ -7,6 +7,7 @@ import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.catalog.TypeStructure;
 import dev.walshadow.postgres.RelationLocator;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -24,6 +25,8 @@ import org.jspecify.annotations.Nullable;
 final class CatalogAssembly {
     private final Map<Integer, Draft> drafts = new LinkedHashMap<>();
     private final Map<Integer, TypeDescriptor> types = new HashMap<>();
+    private final Map<Integer, List<TypeStructure.EnumLabel>> labels = new HashMap<>();
+    private final Map<Integer, List<AttributeDescriptor>> rows = new HashMap<>();
     private final Map<String, String> names = new HashMap<>();
 
     private record Draft(
@@ -66,20 +69,32 @@ final class CatalogAssembly {
     void attribute(ResultSet row) throws SQLException {
         draft(oid(row, 1))
                 .attributes()
-                .add(
-                        new AttributeDescriptor(
-                                row.getInt(2),
-                                name(row, 3),
-                                oid(row, 4),
-                                row.getInt(5),
-                                row.getInt(6),
-                                row.getBoolean(7),
-                                character(row, 8),
-                                character(row, 9),
-                                row.getBoolean(10),
-                                row.getBoolean(11),
-                                character(row, 12),
-                                row.getString(13)));
+                .add(attribute(row, character(row, 9), row.getBoolean(10), row.getString(13)));
+    }
+
+    /** Of a composite type: NOT NULL and storage mean nothing in its values. */
+    void typeAttribute(ResultSet row) throws SQLException {
+        rows.computeIfAbsent(oid(row, 1), relation -> new ArrayList<>())
+                .add(attribute(row, 'p', false, row.getString(13)));
+    }
+
+    private AttributeDescriptor attribute(
+            ResultSet row, char storage, boolean notNull, @Nullable String missing)
+            throws SQLException {
+        return new AttributeDescriptor(
+                row.getInt(2),
+                name(row, 3),
+                oid(row, 4),
+                row.getInt(5),
+                row.getInt(6),
+                row.getBoolean(7),
+                character(row, 8),
+                storage,
+                notNull,
+                row.getBoolean(11),
+                character(row, 12),
+                missing,
+                row.getInt(14));
     }
 
     void key(ResultSet row) throws SQLException {
@@ -97,23 +112,63 @@ final class CatalogAssembly {
     }
 
     void type(ResultSet row) throws SQLException {
+        int oid = oid(row, 1);
+        char kind = character(row, 4);
         TypeDescriptor type =
                 new TypeDescriptor(
-                        oid(row, 1),
+                        oid,
                         name(row, 2),
                         name(row, 3),
-                        character(row, 4),
+                        kind,
                         character(row, 5),
                         oid(row, 6),
                         oid(row, 7),
                         row.getInt(8),
                         row.getInt(9),
                         row.getBoolean(10),
-                        character(row, 11));
-        types.put(type.oid(), type);
+                        character(row, 11),
+                        character(row, 12),
+                        switch (kind) {
+                            case 'd' ->
+                                    row.getInt(13) == 0
+                                            ? TypeStructure.PLAIN
+                                            : new TypeStructure.ArrayDomain(row.getInt(13));
+                            case 'e' -> new TypeStructure.Enumeration(List.of());
+                            case 'c' -> new TypeStructure.Composite(oid(row, 14), List.of());
+                            case 'r' -> new TypeStructure.Range(oid(row, 15));
+                            case 'm' -> new TypeStructure.Multirange(oid(row, 16));
+                            default -> TypeStructure.PLAIN;
+                        });
+        types.put(oid, type);
+    }
+
+    void enumLabel(ResultSet row) throws SQLException {
+        labels.computeIfAbsent(oid(row, 1), type -> new ArrayList<>())
+                .add(new TypeStructure.EnumLabel(oid(row, 2), name(row, 3)));
+    }
+
+    /** Gives enums their labels and composites their attributes, which come after their types. */
+    private TypeDescriptor completed(TypeDescriptor type) {
+        TypeStructure structure =
+                switch (type.structure()) {
+                    case TypeStructure.Enumeration _ ->
+                            new TypeStructure.Enumeration(
+                                    labels.getOrDefault(type.oid(), List.of()));
+                    case TypeStructure.Composite row ->
+                            new TypeStructure.Composite(
+                                    row.relationOid(),
+                                    rows.getOrDefault(row.relationOid(), List.of()));
+                    case TypeStructure.Plain _,
+                            TypeStructure.ArrayDomain _,
+                            TypeStructure.Range _,
+                            TypeStructure.Multirange _ ->
+                            type.structure();
+                };
+        return structure.equals(type.structure()) ? type : type.with(structure);
     }
 
     List<RelationDescriptor> build() {
+        types.replaceAll((oid, type) -> completed(type));
         List<RelationDescriptor> relations = new ArrayList<>(drafts.size());
         for (Draft draft : drafts.values()) {
             relations.add(
@@ -150,6 +205,15 @@ final class CatalogAssembly {
         if (type != null && needed.add(type)) {
             addType(type.elementOid(), needed);
             addType(type.baseTypeOid(), needed);
+            switch (type.structure()) {
+                case TypeStructure.Composite row ->
+                        row.attributes().forEach(part -> addType(part.typeOid(), needed));
+                case TypeStructure.Range range -> addType(range.subtypeOid(), needed);
+                case TypeStructure.Multirange multirange -> addType(multirange.rangeOid(), needed);
+                case TypeStructure.Plain _,
+                        TypeStructure.ArrayDomain _,
+                        TypeStructure.Enumeration _ -> {}
+            }
         }
     }
 

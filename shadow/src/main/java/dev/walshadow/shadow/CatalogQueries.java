@@ -49,14 +49,29 @@ final class CatalogQueries {
 
     /**
      * The relations that the parameter, an array of OIDs in its text form, names. Indexes stand for
-     * their table; a TOAST relation and its owner come together.
+     * their table; a TOAST relation and its owner come together; a composite type's relation stands
+     * for the tables whose columns hold it, at whatever depth.
      */
     static final String NAMED =
             """
             WITH RECURSIVE
             named(oid) AS MATERIALIZED (SELECT unnest(?::oid[])),
+            row_types(oid) AS (
+                SELECT c.reltype FROM named JOIN pg_class c ON c.oid = named.oid
+                WHERE c.reltype <> 0
+                UNION
+                SELECT x.oid FROM row_types t
+                JOIN pg_depend p ON p.refclassid = 1247 AND p.refobjid = t.oid
+                CROSS JOIN LATERAL (
+                    SELECT p.objid WHERE p.classid = 1247
+                    UNION ALL
+                    SELECT c.reltype FROM pg_class c
+                    WHERE p.classid = 1259 AND c.oid = p.objid AND c.reltype <> 0) x(oid)),
             tables(oid) AS MATERIALIZED (
                 SELECT oid FROM named
+                UNION
+                SELECT p.objid FROM row_types t
+                JOIN pg_depend p ON p.refclassid = 1247 AND p.refobjid = t.oid AND p.classid = 1259
                 UNION
                 SELECT i.indrelid FROM named JOIN pg_index i ON i.indexrelid = named.oid),
             related(oid) AS MATERIALIZED (
@@ -105,14 +120,16 @@ final class CatalogQueries {
 
     /**
      * 1 relation, 2 number, 3 name, 4 type, 5 modifier, 6 length, 7 by value, 8 alignment, 9
-     * storage, 10 not null, 11 dropped, 12 generated, 13 missing value. attmissingval is an array
-     * of one element, so joining its elements gives the value's own output text.
+     * storage, 10 not null, 11 dropped, 12 generated, 13 missing value, 14 declared dimensions.
+     * attmissingval is an array of one element, so joining its elements gives the value's own
+     * output text.
      */
     static final String ATTRIBUTES =
             """
             SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attlen, a.attbyval,
                    a.attalign, a.attstorage, a.attnotnull, a.attisdropped, a.attgenerated,
-                   CASE WHEN a.atthasmissing THEN array_to_string(a.attmissingval, '') END
+                   CASE WHEN a.atthasmissing THEN array_to_string(a.attmissingval, '') END,
+                   a.attndims
             FROM wanted w
             JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0
             ORDER BY a.attrelid, a.attnum\
@@ -129,30 +146,71 @@ final class CatalogQueries {
               AND i.indisvalid AND i.indisunique AND i.indimmediate AND i.indpred IS NULL\
             """;
 
-    /**
-     * 1 oid, 2 schema, 3 name, 4 kind, 5 category, 6 element of a true array, 7 base, 8 base's
-     * modifier, 9 length, 10 by value, 11 alignment; the types of the columns and, transitively,
-     * their elements and bases. Dropped columns name none.
-     */
-    static final String TYPES =
+    /** Every type of the wanted relations' columns, transitively, as {@code needed(oid)}. */
+    private static final String NEEDED =
             """
             , needed(oid) AS (
                 SELECT a.atttypid FROM wanted w
                 JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0 AND a.atttypid <> 0
                 UNION
                 SELECT x.oid FROM needed n JOIN pg_type t ON t.oid = n.oid
-                CROSS JOIN LATERAL (VALUES
-                    (CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
-                          THEN t.typelem ELSE 0::oid END),
-                    (t.typbasetype)) x(oid)
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
+                                THEN t.typelem ELSE 0::oid END
+                    UNION ALL SELECT t.typbasetype
+                    UNION ALL SELECT r.rngsubtype FROM pg_range r
+                              WHERE t.typtype = 'r' AND r.rngtypid = t.oid
+                    UNION ALL SELECT r.rngtypid FROM pg_range r
+                              WHERE t.typtype = 'm' AND r.rngmultitypid = t.oid
+                    UNION ALL SELECT a.atttypid FROM pg_attribute a
+                              WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0
+                    ) x(oid)
                 WHERE x.oid <> 0)
-            SELECT t.oid, s.nspname, t.typname, t.typtype, t.typcategory,
-                   CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
-                        THEN t.typelem ELSE 0::oid END,
-                   t.typbasetype, t.typtypmod, t.typlen, t.typbyval, t.typalign
-            FROM needed JOIN pg_type t ON t.oid = needed.oid
-            JOIN pg_namespace s ON s.oid = t.typnamespace\
             """;
+
+    /**
+     * 1 oid, 2 schema, 3 name, 4 kind, 5 category, 6 element of a true array, 7 base, 8 base's
+     * modifier, 9 length, 10 by value, 11 alignment, 12 delimiter, 13 dimensions of a domain, 14
+     * relation of a composite, 15 a range's subtype, 16 a multirange's range; the types of the
+     * columns and, transitively, those that they are made of. Dropped columns name none.
+     */
+    static final String TYPES =
+            NEEDED
+                    + """
+                    SELECT t.oid, s.nspname, t.typname, t.typtype, t.typcategory,
+                           CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
+                                THEN t.typelem ELSE 0::oid END,
+                           t.typbasetype, t.typtypmod, t.typlen, t.typbyval, t.typalign,
+                           t.typdelim, t.typndims, t.typrelid, coalesce(r.rngsubtype, 0),
+                           coalesce(m.rngtypid, 0)
+                    FROM needed JOIN pg_type t ON t.oid = needed.oid
+                    JOIN pg_namespace s ON s.oid = t.typnamespace
+                    LEFT JOIN pg_range r ON t.typtype = 'r' AND r.rngtypid = t.oid
+                    LEFT JOIN pg_range m ON t.typtype = 'm' AND m.rngmultitypid = t.oid\
+                    """;
+
+    /** 1 type, 2 oid, 3 label, in sort order. */
+    static final String ENUM_LABELS =
+            NEEDED
+                    + """
+                    SELECT e.enumtypid, e.oid, e.enumlabel
+                    FROM needed JOIN pg_enum e ON e.enumtypid = needed.oid
+                    ORDER BY e.enumtypid, e.enumsortorder\
+                    """;
+
+    /** The columns of {@link #ATTRIBUTES}, of the needed composite types' relations. */
+    static final String ROW_ATTRIBUTES =
+            NEEDED
+                    + """
+                    SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attlen,
+                           a.attbyval, a.attalign, a.attstorage, a.attnotnull, a.attisdropped,
+                           a.attgenerated,
+                           CASE WHEN a.atthasmissing THEN array_to_string(a.attmissingval, '') END,
+                           a.attndims
+                    FROM needed JOIN pg_type t ON t.oid = needed.oid AND t.typtype = 'c'
+                    JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0
+                    ORDER BY a.attrelid, a.attnum\
+                    """;
 
     /** A database whose DROP was interrupted (datconnlimit = -2) cannot be used any more. */
     static final String DATABASES =

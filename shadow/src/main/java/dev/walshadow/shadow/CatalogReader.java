@@ -88,7 +88,9 @@ public final class CatalogReader {
                 new Body(CatalogQueries.RELATIONS, assembly::relation),
                 new Body(CatalogQueries.ATTRIBUTES, assembly::attribute),
                 new Body(CatalogQueries.KEYS, assembly::key),
-                new Body(CatalogQueries.TYPES, assembly::type));
+                new Body(CatalogQueries.TYPES, assembly::type),
+                new Body(CatalogQueries.ENUM_LABELS, assembly::enumLabel),
+                new Body(CatalogQueries.ROW_ATTRIBUTES, assembly::typeAttribute));
     }
 
     /** One statement after the other, since a database's whole catalog is not for memory. */

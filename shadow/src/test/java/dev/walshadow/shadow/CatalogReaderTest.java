@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.catalog.TypeStructure;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.embedded.UnprivilegedUser;
 import dev.walshadow.postgres.RelationLocator;
@@ -149,6 +150,91 @@ class CatalogReaderTest {
             assertThat(toast.kind()).isEqualTo('t');
             execute(session, "SET timezone = 'UTC'", "DROP SCHEMA \"Odd Name\" CASCADE");
         }
+    }
+
+    private static Map<String, TypeDescriptor> typesOf(RelationDescriptor table) {
+        return table.types().stream()
+                .collect(Collectors.toMap(TypeDescriptor::name, Function.identity()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {15, 18})
+    void readsWhatTypesAreMadeOf(int major) throws SQLException {
+        try (Connection session = connect(major)) {
+            execute(
+                    session,
+                    "CREATE SCHEMA made",
+                    "SET search_path = made",
+                    "CREATE TYPE mood AS ENUM ('sad', 'ok')",
+                    "ALTER TYPE mood ADD VALUE 'glad' BEFORE 'ok'",
+                    "CREATE DOMAIN grid AS int[][]",
+                    "CREATE TYPE pair AS (a mood, gone text, b numeric(5,2)[], c box)",
+                    "ALTER TYPE pair DROP ATTRIBUTE gone",
+                    "CREATE TYPE nest AS (p pair[])",
+                    "CREATE DOMAIN nested AS nest",
+                    "CREATE TYPE moods AS RANGE (subtype = mood, multirange_type_name = mmoods)",
+                    "CREATE TABLE t (id int PRIMARY KEY, g grid, n nested, m mmoods, d text[][][])",
+                    "CREATE TABLE other (id int PRIMARY KEY)",
+                    "CREATE TABLE deep (id int PRIMARY KEY, o other[])",
+                    "ALTER TYPE pair ADD ATTRIBUTE d int");
+            Map<String, RelationDescriptor> all = byName(reader.readAll(session));
+            RelationDescriptor table = found(all, "t");
+            Map<String, TypeDescriptor> types = typesOf(table);
+            assertThat(types.keySet())
+                    .containsExactlyInAnyOrder(
+                            "int4",
+                            "grid",
+                            "_int4",
+                            "nested",
+                            "nest",
+                            "_pair",
+                            "pair",
+                            "mood",
+                            "_numeric",
+                            "numeric",
+                            "box",
+                            "mmoods",
+                            "moods",
+                            "_text",
+                            "text");
+            assertThat(Objects.requireNonNull(types.get("mood")).structure())
+                    .isInstanceOfSatisfying(
+                            TypeStructure.Enumeration.class,
+                            mood ->
+                                    assertThat(mood.labels())
+                                            .extracting(TypeStructure.EnumLabel::label)
+                                            .containsExactly("sad", "glad", "ok"));
+            assertThat(Objects.requireNonNull(types.get("pair")).structure())
+                    .isInstanceOfSatisfying(
+                            TypeStructure.Composite.class,
+                            pair -> {
+                                assertThat(pair.attributes()).hasSize(5);
+                                assertThat(pair.attributes().get(1).dropped()).isTrue();
+                                assertThat(pair.attributes().get(4).name()).isEqualTo("d");
+                            });
+            assertThat(Objects.requireNonNull(types.get("grid")).structure())
+                    .isEqualTo(new TypeStructure.ArrayDomain(2));
+            assertThat(Objects.requireNonNull(types.get("box")).delimiter()).isEqualTo(';');
+            int range = Objects.requireNonNull(types.get("moods")).oid();
+            int mood = Objects.requireNonNull(types.get("mood")).oid();
+            assertThat(Objects.requireNonNull(types.get("mmoods")).structure())
+                    .isEqualTo(new TypeStructure.Multirange(range));
+            assertThat(Objects.requireNonNull(types.get("moods")).structure())
+                    .isEqualTo(new TypeStructure.Range(mood));
+            assertThat(table.attributes().get(4).dimensions()).isEqualTo(3);
+            // ALTER TYPE names the composite only, ALTER TABLE the table whose rows are a type
+            int pair = number(session, "SELECT 'pair'::regclass::oid");
+            int other = number(session, "SELECT 'other'::regclass::oid");
+            assertThat(byName(reader.read(session, new int[] {pair})))
+                    .containsOnlyKeys("t", toastName(table));
+            assertThat(byName(reader.read(session, new int[] {other})).keySet())
+                    .contains("other", "deep");
+            execute(session, "SET search_path = DEFAULT", "DROP SCHEMA made CASCADE");
+        }
+    }
+
+    private static String toastName(RelationDescriptor table) {
+        return "pg_toast_" + Integer.toUnsignedString(table.oid());
     }
 
     @ParameterizedTest
