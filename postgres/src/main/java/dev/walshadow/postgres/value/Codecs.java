@@ -17,13 +17,24 @@ public final class Codecs {
             case TypeOid.INT4 -> IntegerText::int4;
             case TypeOid.INT8 -> IntegerText::int8;
             case TypeOid.OID, TypeOid.XID, TypeOid.CID -> IntegerText::unsignedInt4;
+            case TypeOid.TID -> IdentifierText::tid;
+            case TypeOid.PG_SNAPSHOT, TypeOid.TXID_SNAPSHOT -> IdentifierText::snapshot;
+            case TypeOid.INT2VECTOR -> new IdentifierText.Vector(Short.BYTES, IntegerText::int2);
+            case TypeOid.OIDVECTOR ->
+                    new IdentifierText.Vector(Integer.BYTES, IntegerText::unsignedInt4);
             case TypeOid.XID8 -> IntegerText::unsignedInt8;
             case TypeOid.FLOAT4 -> FloatText::float4;
             case TypeOid.FLOAT8 -> FloatText::float8;
             case TypeOid.NUMERIC -> NumericText::append;
             case TypeOid.MONEY -> MoneyText::money;
             case TypeOid.PG_LSN -> MoneyText::pgLsn;
-            case TypeOid.TEXT, TypeOid.VARCHAR, TypeOid.BPCHAR, TypeOid.JSON -> TextValues::text;
+            case TypeOid.TEXT,
+                    TypeOid.VARCHAR,
+                    TypeOid.BPCHAR,
+                    TypeOid.JSON,
+                    TypeOid.REFCURSOR,
+                    TypeOid.PG_NODE_TREE ->
+                    TextValues::text;
             case TypeOid.NAME, TypeOid.CSTRING -> TextValues::name;
             case TypeOid.CHAR -> TextValues::singleByte;
             case TypeOid.XML -> XmlText::xml;
@@ -34,6 +45,9 @@ public final class Codecs {
             case TypeOid.INET -> NetworkText::inet;
             case TypeOid.CIDR -> NetworkText::cidr;
             case TypeOid.JSONB -> new JsonbText();
+            case TypeOid.JSONPATH -> new JsonpathText();
+            case TypeOid.TSVECTOR -> TextSearchText::tsvector;
+            case TypeOid.TSQUERY -> new TsqueryText();
             default -> temporal(typeOid);
         };
     }
@@ -46,7 +60,42 @@ public final class Codecs {
             case TypeOid.TIMESTAMP -> TemporalText::timestamp;
             case TypeOid.TIMESTAMPTZ -> TemporalText::timestamptz;
             case TypeOid.INTERVAL -> TemporalText::interval;
-            default -> null;
+            default -> geometric(typeOid);
+        };
+    }
+
+    private static @Nullable ValueCodec geometric(int typeOid) {
+        return switch (typeOid) {
+            case TypeOid.POINT -> GeometricText::point;
+            case TypeOid.LSEG -> GeometricText::lseg;
+            case TypeOid.PATH -> GeometricText::path;
+            case TypeOid.BOX -> GeometricText::box;
+            case TypeOid.POLYGON -> GeometricText::polygon;
+            case TypeOid.LINE -> GeometricText::line;
+            case TypeOid.CIRCLE -> GeometricText::circle;
+            default -> isObjectIdentifier(typeOid) ? IntegerText::unsignedInt4 : null;
+        };
+    }
+
+    /**
+     * regclass and its family: the stored OID. PostgreSQL prints the name that the object has when
+     * it is asked, which no row says.
+     */
+    private static boolean isObjectIdentifier(int typeOid) {
+        return switch (typeOid) {
+            case TypeOid.REGPROC,
+                    TypeOid.REGPROCEDURE,
+                    TypeOid.REGOPER,
+                    TypeOid.REGOPERATOR,
+                    TypeOid.REGCLASS,
+                    TypeOid.REGTYPE,
+                    TypeOid.REGCONFIG,
+                    TypeOid.REGDICTIONARY,
+                    TypeOid.REGNAMESPACE,
+                    TypeOid.REGROLE,
+                    TypeOid.REGCOLLATION ->
+                    true;
+            default -> false;
         };
     }
 
@@ -54,6 +103,12 @@ public final class Codecs {
     public static @Nullable ValueCodec byName(String typeName) {
         return switch (typeName) {
             case "citext" -> TextValues::text;
+            case "hstore" -> new HstoreText();
+            case "ltree" -> ExtensionText::ltree;
+            case "cube" -> ExtensionText::cube;
+            case "vector" -> VectorText::vector;
+            case "halfvec" -> VectorText::halfvec;
+            case "sparsevec" -> VectorText::sparsevec;
             default -> null;
         };
     }

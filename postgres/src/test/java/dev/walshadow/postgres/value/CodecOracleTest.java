@@ -3,6 +3,7 @@ package dev.walshadow.postgres.value;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.QuarantineException;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.postgres.heap.RealTable;
 import java.nio.charset.StandardCharsets;
@@ -24,6 +25,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class CodecOracleTest {
     private static final int RANDOM_VALUES = Boolean.getBoolean("walshadow.soak") ? 5_000 : 150;
 
+    private static final int DAMAGES = Boolean.getBoolean("walshadow.soak") ? 50 : 5;
+    private static final int DAMAGED_LIMIT = 20_000;
+
     @TempDir Path folder;
 
     private final long seed = Long.getLong("walshadow.seed", System.nanoTime());
@@ -40,7 +44,8 @@ final class CodecOracleTest {
                                 .start();
                 Connection connection = DriverManager.getConnection(server.jdbcUrl("postgres"))) {
             execute(connection, "create extension pageinspect");
-            execute(connection, "create extension citext");
+            execute(connection, "create extension citext; create extension hstore");
+            execute(connection, "create extension ltree; create extension cube");
             execute(connection, "set datestyle to iso, ymd; set timezone to utc");
             execute(connection, "set extra_float_digits to 1; set xmloption to content");
             List<String> differences = new ArrayList<>();
@@ -71,7 +76,7 @@ final class CodecOracleTest {
             insert.executeBatch();
         }
         RealTable table = new RealTable(connection, "t");
-        ValueCodec codec = codec(table.columns().get(1));
+        ValueCodec codec = codec(table.columns().get(1), samples.type());
         List<byte[] @Nullable []> payloads = table.payloads();
         List<@Nullable String[]> texts = table.texts();
         assertThat(payloads).hasSameSizeAs(values);
@@ -89,11 +94,31 @@ final class CodecOracleTest {
                         "%s: expected [%s], found [%s]"
                                 .formatted(samples.type(), expected, printed));
             }
+            damage(codec, payload, random);
         }
     }
 
-    private static ValueCodec codec(RealTable.Column column) {
-        if (column.elementOid() != 0) {
+    /** Damaged bytes: a text or the declared failure, and never more than PostgreSQL's limit. */
+    private static void damage(ValueCodec codec, byte[] payload, Random random) {
+        ByteBuilder out = new ByteBuilder(16);
+        for (int i = 0; i < DAMAGES && payload.length < DAMAGED_LIMIT; i++) {
+            byte[] bytes = payload.clone();
+            for (int j = 1 + random.nextInt(3); j > 0 && bytes.length > 0; j--) {
+                int value = random.nextBoolean() ? random.nextInt(256) : random.nextInt(4);
+                bytes[random.nextInt(bytes.length)] = (byte) value;
+            }
+            int length = random.nextInt(4) == 0 ? random.nextInt(bytes.length + 1) : bytes.length;
+            out.clear();
+            try {
+                codec.appendText(bytes, 0, length, out);
+            } catch (QuarantineException e) {
+                assertThat(e.code()).isNotNull();
+            }
+        }
+    }
+
+    private static ValueCodec codec(RealTable.Column column, String type) {
+        if (column.elementOid() != 0 && type.endsWith("[]")) {
             ValueCodec element = Codecs.builtin(column.elementOid());
             return new ArrayText(
                     column.elementLength(),
@@ -103,7 +128,7 @@ final class CodecOracleTest {
         }
         ValueCodec codec = Codecs.builtin(column.typeOid());
         if (codec == null) {
-            codec = Codecs.byName("citext");
+            codec = Codecs.byName(type);
         }
         return Objects.requireNonNull(codec, "codec");
     }

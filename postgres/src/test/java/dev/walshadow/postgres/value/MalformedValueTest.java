@@ -159,4 +159,111 @@ final class MalformedValueTest {
                     .isInstanceOf(QuarantineException.class);
         }
     }
+
+    private static CompositeText pair() {
+        return new CompositeText(
+                new CompositeText.Field(4, 'i', IntegerText::int4, null),
+                new CompositeText.Field(-1, 'i', TextValues::text, null));
+    }
+
+    @Test
+    void answersRandomBytesOfEveryStructureWithAValueOrATypedFailure() {
+        long seed = Long.getLong("walshadow.seed", System.nanoTime());
+        Random random = new Random(seed);
+        ValueCodec[] codecs = {
+            codec(TypeOid.JSONPATH),
+            codec(TypeOid.TSVECTOR),
+            codec(TypeOid.TSQUERY),
+            codec(TypeOid.PATH),
+            codec(TypeOid.POLYGON),
+            codec(TypeOid.PG_SNAPSHOT),
+            codec(TypeOid.OIDVECTOR),
+            pair(),
+            new ArrayText(-1, 'd', ',', pair()),
+            new RangeText(-1, 'i', TextValues::text),
+            new RangeText(8, 'd', IntegerText::int8),
+            new MultirangeText(new RangeText(4, 'i', IntegerText::int4)),
+            new MultirangeText(new RangeText(-1, 'd', pair())),
+            new EnumText(new int[] {1, 2, 3}, new byte[][] {{'a'}, {'b'}, {'c'}}),
+            named("hstore"),
+            named("ltree"),
+            named("cube"),
+            named("vector"),
+            named("halfvec"),
+            named("sparsevec")
+        };
+        ByteBuilder out = new ByteBuilder(1 << 16);
+        int[] printed = new int[codecs.length];
+        for (int round = 0; round < 100_000; round++) {
+            byte[] bytes = new byte[random.nextInt(72)];
+            random.nextBytes(bytes);
+            for (int at = 0; at + 4 <= bytes.length; at += 4) {
+                if (random.nextInt(3) > 0) {
+                    LittleEndian.putInt(bytes, at, random.nextInt(4) << 28 | random.nextInt(9));
+                }
+            }
+            out.clear();
+            int which = round % codecs.length;
+            try {
+                codecs[which].appendText(bytes, 0, bytes.length, out);
+                printed[which]++;
+            } catch (QuarantineException e) {
+                assertThat(e.code()).as("seed %d", seed).isNotNull();
+            }
+            assertThat(out.length()).as("seed %d", seed).isLessThan(1 << 20);
+        }
+        assertThat(printed[9]).as("ranges of text, seed %d", seed).isPositive();
+    }
+
+    private static ValueCodec codec(int typeOid) {
+        return Objects.requireNonNull(Codecs.builtin(typeOid));
+    }
+
+    private static ValueCodec named(String name) {
+        return Objects.requireNonNull(Codecs.byName(name));
+    }
+
+    @Test
+    void printsVectorsAsTheirExtensionDoes() {
+        byte[] vector = new byte[16];
+        vector[0] = 3;
+        LittleEndian.putInt(vector, 4, Float.floatToRawIntBits(1.5f));
+        LittleEndian.putInt(vector, 8, Float.floatToRawIntBits(-0.1f));
+        LittleEndian.putInt(vector, 12, Float.floatToRawIntBits(1e10f));
+        assertThat(print(named("vector"), vector)).isEqualTo("[1.5,-0.1,1e+10]");
+        byte[] half = {2, 0, 0, 0, 0, 0x3C, 0, (byte) 0xC1};
+        assertThat(print(named("halfvec"), half)).isEqualTo("[1,-2.5]");
+        byte[] sparse = new byte[28];
+        sparse[0] = 5;
+        sparse[4] = 2;
+        LittleEndian.putInt(sparse, 16, 2);
+        LittleEndian.putInt(sparse, 20, Float.floatToRawIntBits(1.5f));
+        LittleEndian.putInt(sparse, 24, Float.floatToRawIntBits(2f));
+        assertThat(print(named("sparsevec"), sparse)).isEqualTo("{1:1.5,3:2}/5");
+    }
+
+    private static String print(ValueCodec codec, byte[] bytes) {
+        ByteBuilder out = new ByteBuilder(64);
+        codec.appendText(bytes, 0, bytes.length, out);
+        return out.toString();
+    }
+
+    @Test
+    void refusesTreesThatGoInCircles() {
+        // an "and" whose left operand is itself
+        byte[] query = new byte[28];
+        LittleEndian.putInt(query, 0, 2);
+        query[4] = 2;
+        query[5] = 2;
+        LittleEndian.putInt(query, 8, 0);
+        assertThatThrownBy(() -> print(codec(TypeOid.TSQUERY), query))
+                .isInstanceOf(QuarantineException.class);
+        // a path whose next item is itself, or before it
+        byte[] path = new byte[16];
+        LittleEndian.putInt(path, 0, 0x8000_0001);
+        path[4] = 27;
+        LittleEndian.putInt(path, 8, -4);
+        assertThatThrownBy(() -> print(codec(TypeOid.JSONPATH), path))
+                .isInstanceOf(QuarantineException.class);
+    }
 }

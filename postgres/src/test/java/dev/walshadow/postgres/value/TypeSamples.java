@@ -21,14 +21,15 @@ record TypeSamples(String type, List<String> values, @Nullable Function<Random, 
         all.addAll(times(major));
         all.addAll(others());
         all.addAll(arrays());
+        all.addAll(StructuredSamples.all(major));
         return all;
     }
 
-    private static TypeSamples of(String type, String... values) {
+    static TypeSamples of(String type, String... values) {
         return new TypeSamples(type, List.of(values), null);
     }
 
-    private TypeSamples random(Function<Random, String> generator) {
+    TypeSamples random(Function<Random, String> generator) {
         return new TypeSamples(type, values, generator);
     }
 
@@ -148,7 +149,7 @@ record TypeSamples(String type, List<String> values, @Nullable Function<Random, 
         };
     }
 
-    private static String float8(Random random) {
+    static String float8(Random random) {
         return switch (random.nextInt(6)) {
             case 0 -> Double.toString(Double.longBitsToDouble(random.nextLong()));
             case 1 -> Double.toString(random.nextInt(1_000_000) / 100.0);
