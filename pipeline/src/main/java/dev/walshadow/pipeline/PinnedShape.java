@@ -22,7 +22,7 @@ final class PinnedShape {
         if (!pinned.source().equals(shape.name())) {
             return "it was " + pinned.source() + " and is " + shape.name() + " now";
         }
-        return switch (TableMapping.derive(shape, rules)) {
+        return switch (TableMapping.derive(shape, rules, pinned)) {
             case Derivation.HeldBack held -> String.join("; ", held.reasons());
             case Derivation.Mapped mapped -> difference(pinned, mapped.mapping());
         };
@@ -45,6 +45,10 @@ final class PinnedShape {
             if (before.typeOid() != column.typeOid()
                     || before.typeModifier() != column.typeModifier()) {
                 return "column " + column.sourceName() + " has another type";
+            }
+            if (!before.enumNumbers().isEmpty()
+                    && !before.enumNumbers().equals(column.enumNumbers())) {
+                return "the enum of column " + column.sourceName() + " has other labels";
             }
         }
         return left.isEmpty()

@@ -11,8 +11,7 @@ import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.MappingCodes;
 import dev.walshadow.pipeline.mapping.ResolvedType;
-import dev.walshadow.postgres.value.ArrayText;
-import dev.walshadow.postgres.value.Codecs;
+import dev.walshadow.pipeline.mapping.TypeCodecs;
 import dev.walshadow.postgres.value.NumericScaler;
 import dev.walshadow.postgres.value.ValueCodec;
 
@@ -35,17 +34,20 @@ record ColumnPlan(
 
     /** Compiles plans that share one converter and one set of counts. */
     static final class Compiler {
-        /** typdelim of every built-in type but box. */
-        private static final char ELEMENT_DELIMITER = ',';
-
         private final RelationDescriptor shape;
         private final TextConverter converter;
         private final PolicyCounts counts;
+        private final TypeCodecs codecs;
 
-        Compiler(RelationDescriptor shape, TextConverter converter, PolicyCounts counts) {
+        Compiler(
+                RelationDescriptor shape,
+                SourceEncoding encoding,
+                TextConverter converter,
+                PolicyCounts counts) {
             this.shape = shape;
             this.converter = converter;
             this.counts = counts;
+            this.codecs = new TypeCodecs(shape.types(), encoding.charset());
         }
 
         ColumnPlan compile(int index, ColumnMapping column, boolean isKey) {
@@ -61,11 +63,19 @@ record ColumnPlan(
                                 + " was mapped from another type than it has now");
             }
             TypeDescriptor type = resolved.descriptor();
-            ValueReader scalar = reader(column, type, isKey);
+            // a whole array's text is that of its own type, else the element's is wanted
+            int printed =
+                    column.conversion() == Conversion.ARRAY_TEXT ? attribute.typeOid() : type.oid();
+            ValueReader scalar = reader(column, printed, isKey);
             ValueReader reader =
                     column.dimensions() == 0 || column.conversion() == Conversion.ARRAY_TEXT
                             ? scalar
-                            : new ArrayReader(scalar, type.length(), type.alignment(), counts);
+                            : new ArrayReader(
+                                    scalar,
+                                    type.length(),
+                                    type.alignment(),
+                                    column.dimensions(),
+                                    counts);
             return new ColumnPlan(
                     index,
                     attribute.number() - 1,
@@ -73,7 +83,7 @@ record ColumnPlan(
                     isKey,
                     attribute.length() == -1,
                     reader,
-                    missing(column, attribute));
+                    missing(column, type.delimiter(), attribute));
         }
 
         private AttributeDescriptor attribute(ColumnMapping column) {
@@ -85,7 +95,7 @@ record ColumnPlan(
             throw mismatch("column " + column.sourceName() + " no longer exists");
         }
 
-        private ValueReader reader(ColumnMapping column, TypeDescriptor type, boolean isKey) {
+        private ValueReader reader(ColumnMapping column, int typeOid, boolean isKey) {
             TextReaders.Characters characters = new TextReaders.Characters(converter, isKey);
             return switch (column.conversion()) {
                 case BOOL -> new FixedReaders.Int8();
@@ -103,15 +113,12 @@ record ColumnPlan(
                 case BYTES -> new TextReaders.Bytes();
                 case CHARACTERS -> characters;
                 case NAME -> new TextReaders.Name(characters);
-                case TEXT -> new TextReaders.Rendered(codec(column, type), characters);
-                case ARRAY_TEXT ->
-                        new TextReaders.Rendered(
-                                new ArrayText(
-                                        type.length(),
-                                        type.alignment(),
-                                        ELEMENT_DELIMITER,
-                                        codec(column, type)),
-                                characters);
+                case ENUM -> new EnumReader(column.enumNumbers());
+                case HSTORE -> new HstoreReader(characters);
+                case VECTOR -> new VectorReaders.Floats();
+                case HALFVEC -> new VectorReaders.Halves();
+                case TEXT, ARRAY_TEXT ->
+                        new TextReaders.Rendered(codec(column, typeOid), characters);
             };
         }
 
@@ -120,25 +127,26 @@ record ColumnPlan(
                     new NumericScaler(type.precision(), type.scale(), type.width()), isKey, counts);
         }
 
-        private ValueCodec codec(ColumnMapping column, TypeDescriptor type) {
-            ValueCodec codec = Codecs.builtin(type.oid());
-            if (codec == null) {
-                codec = Codecs.byName(type.name());
-            }
+        private ValueCodec codec(ColumnMapping column, int typeOid) {
+            ValueCodec codec = codecs.of(typeOid);
             if (codec == null) {
                 throw mismatch(
-                        "column " + column.sourceName() + ": no codec prints " + type.name());
+                        "column "
+                                + column.sourceName()
+                                + ": no codec prints the type with OID "
+                                + Integer.toUnsignedString(typeOid));
             }
             return codec;
         }
 
-        private static byte[] missing(ColumnMapping column, AttributeDescriptor attribute) {
+        private static byte[] missing(
+                ColumnMapping column, char delimiter, AttributeDescriptor attribute) {
             ColumnBuffer buffer = ColumnBuffer.of(column.type());
             String text = attribute.missingValue();
             if (text == null) {
                 buffer.appendDefault();
             } else {
-                MissingValue.append(column, text, buffer);
+                MissingValue.append(column, delimiter, text, buffer);
             }
             ByteBuilder out = new ByteBuilder(64);
             buffer.rowBinary(0, out);

@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
+import dev.walshadow.clickhouse.Ddl;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
@@ -26,6 +27,12 @@ final class KeyLiteral {
             case ClickHouseType.Time64 _ -> {
                 out.putAscii("toTime64('" + time(LittleEndian.getLong(bytes, at)) + "',6)");
                 yield at + Long.BYTES;
+            }
+            case ClickHouseType.Enumeration enumeration -> {
+                out.putAscii("CAST(" + LittleEndian.getShort(bytes, at) + ",");
+                out.putBytes(Ddl.literal(enumeration.print()).getBytes(StandardCharsets.UTF_8));
+                out.putByte(')');
+                yield at + Short.BYTES;
             }
             default -> throw new IllegalArgumentException("no key type: " + type.print());
         };

@@ -8,17 +8,18 @@ import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.FixedColumn;
 import dev.walshadow.clickhouse.NullableColumn;
 import dev.walshadow.clickhouse.StringColumn;
+import dev.walshadow.clickhouse.TupleColumn;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.Conversion;
+import dev.walshadow.pipeline.mapping.EnumNumber;
 import dev.walshadow.pipeline.mapping.MappingCodes;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
  * attmissingval: the constant that a fast ADD COLUMN ... DEFAULT gave to older rows, known as
@@ -29,23 +30,20 @@ final class MissingValue {
 
     private MissingValue() {}
 
-    /** Appends the value to the column's buffer. */
+    /** The same for a type whose arrays have commas: all but box. */
     static void append(ColumnMapping column, String text, ColumnBuffer out) {
+        append(column, ',', text, out);
+    }
+
+    /**
+     * Appends the value to the column's buffer.
+     *
+     * @param delimiter between elements of an array (typdelim)
+     */
+    static void append(ColumnMapping column, char delimiter, String text, ColumnBuffer out) {
         try {
-            if (!(out instanceof ArrayColumn array)) {
-                appendNullable(column, text, out);
-                return;
-            }
-            List<@Nullable String> elements = ArrayLiteral.parse(text);
-            for (String element : elements) {
-                if (element == null) {
-                    array.elements().appendDefault();
-                } else {
-                    appendNullable(column, element, array.elements());
-                }
-            }
-            array.endRow();
-        } catch (IllegalArgumentException | DateTimeException e) {
+            appendNested(column, delimiter, text, nesting(column), out);
+        } catch (IllegalArgumentException | StringIndexOutOfBoundsException | DateTimeException e) {
             throw new QuarantineException(
                     MappingCodes.VALUE,
                     "the default of column "
@@ -57,6 +55,27 @@ final class MissingValue {
                             + "; rewrite the table in PostgreSQL (VACUUM FULL) and resync it",
                     e);
         }
+    }
+
+    private static int nesting(ColumnMapping column) {
+        return column.conversion() == Conversion.ARRAY_TEXT ? 0 : column.dimensions();
+    }
+
+    private static void appendNested(
+            ColumnMapping column, char delimiter, String text, int level, ColumnBuffer out) {
+        if (level == 0) {
+            appendNullable(column, text, out);
+            return;
+        }
+        ArrayColumn array = (ArrayColumn) out;
+        for (String element : ArrayLiteral.parse(text, delimiter)) {
+            if (element == null) {
+                array.elements().appendDefault();
+            } else {
+                appendNested(column, delimiter, element, level - 1, array.elements());
+            }
+        }
+        array.endRow();
     }
 
     private static void appendNullable(ColumnMapping column, String text, ColumnBuffer out) {
@@ -77,9 +96,36 @@ final class MissingValue {
             case DECIMAL -> {
                 return appendDecimal(column, text, (FixedColumn) out);
             }
+            case HSTORE -> appendMap(text, (ArrayColumn) out);
+            case VECTOR, HALFVEC -> appendFloats(text, (ArrayColumn) out);
             default -> appendFixed(column, text, (FixedColumn) out);
         }
         return true;
+    }
+
+    private static void appendMap(String text, ArrayColumn out) {
+        TupleColumn pair = (TupleColumn) out.elements();
+        HstoreLiteral.parse(text)
+                .forEach((key, value) -> {
+                    appendText(key.getBytes(StandardCharsets.UTF_8), pair.element(0));
+                    NullableColumn nullable = (NullableColumn) pair.element(1);
+                    if (value == null) {
+                        nullable.appendNull();
+                    } else {
+                        appendText(value.getBytes(StandardCharsets.UTF_8), nullable.inner());
+                        nullable.present();
+                    }
+                });
+        out.endRow();
+    }
+
+    private static void appendFloats(String text, ArrayColumn out) {
+        String inside = text.substring(1, text.length() - 1);
+        for (String number : inside.isEmpty() ? new String[0] : inside.split(",", -1)) {
+            ((FixedColumn) out.elements())
+                    .appendInt(Float.floatToRawIntBits(Float.parseFloat(number)));
+        }
+        out.endRow();
     }
 
     private static void appendText(byte[] bytes, ColumnBuffer out) {
@@ -96,6 +142,7 @@ final class MissingValue {
             case UINT64 -> out.appendLong(Long.parseUnsignedLong(text));
             case FLOAT32 -> out.appendInt(Float.floatToRawIntBits(Float.parseFloat(text)));
             case FLOAT64 -> out.appendLong(Double.doubleToRawLongBits(Double.parseDouble(text)));
+            case ENUM -> out.appendShort(enumNumber(column, text));
             case MONEY -> {
                 long value = money(text);
                 out.appendInt128(value, value >> 63);
@@ -117,6 +164,15 @@ final class MissingValue {
             }
             default -> throw new IllegalArgumentException("no fixed value");
         }
+    }
+
+    private static int enumNumber(ColumnMapping column, String label) {
+        for (EnumNumber number : column.enumNumbers()) {
+            if (number.label().equals(label)) {
+                return number.number();
+            }
+        }
+        throw new IllegalArgumentException("no label " + label);
     }
 
     /** The currency sign and grouping depend on lc_monetary; the digits are hundredths. */

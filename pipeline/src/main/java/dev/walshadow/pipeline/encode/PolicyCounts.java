@@ -12,7 +12,7 @@ public final class PolicyCounts {
         CLAMPED,
         /** A numeric NaN or infinity became NULL. */
         NOT_A_NUMBER,
-        /** A NULL array became an empty one. */
+        /** A NULL array, hstore or vector became an empty one. */
         NULL_ARRAY,
         /** An array whose lower bound is not 1 lost it. */
         LOWER_BOUND,

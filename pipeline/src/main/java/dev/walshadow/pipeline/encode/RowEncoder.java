@@ -73,7 +73,8 @@ public final class RowEncoder {
 
     private ColumnPlan[] plans(RelationDescriptor shape, SourceEncoding encoding) {
         ColumnPlan.Compiler compiler =
-                new ColumnPlan.Compiler(shape, new TextConverter(encoding, counts), counts);
+                new ColumnPlan.Compiler(
+                        shape, encoding, new TextConverter(encoding, counts), counts);
         List<ColumnMapping> columns = mapping.columns();
         ColumnPlan[] compiled = new ColumnPlan[columns.size()];
         for (int i = 0; i < compiled.length; i++) {

@@ -1,6 +1,7 @@
 package dev.walshadow.pipeline.mapping;
 
 import dev.walshadow.clickhouse.ClickHouseType;
+import java.util.List;
 
 /**
  * One source column and its target.
@@ -10,10 +11,11 @@ import dev.walshadow.clickhouse.ClickHouseType;
  * @param name the column's name in ClickHouse
  * @param type the ClickHouse type, Nullable and Array included
  * @param conversion of the value, or of an array's elements
- * @param dimensions 0 for a scalar, 1 for an array in the source
+ * @param dimensions 0 for a scalar, of an array as many as it was declared with, at least 1
  * @param typeOid the source type that {@code conversion} was chosen for, domains resolved; of an
  *     array: its element's
  * @param typeModifier its atttypmod, -1 if none
+ * @param enumNumbers by number, of an enum that arrives as Enum16; else empty
  */
 public record ColumnMapping(
         int attributeNumber,
@@ -23,10 +25,45 @@ public record ColumnMapping(
         Conversion conversion,
         int dimensions,
         int typeOid,
-        int typeModifier) {
+        int typeModifier,
+        List<EnumNumber> enumNumbers) {
+    public ColumnMapping {
+        enumNumbers = List.copyOf(enumNumbers);
+    }
+
+    /** A column that is no enum. */
+    public ColumnMapping(
+            int attributeNumber,
+            String sourceName,
+            String name,
+            ClickHouseType type,
+            Conversion conversion,
+            int dimensions,
+            int typeOid,
+            int typeModifier) {
+        this(
+                attributeNumber,
+                sourceName,
+                name,
+                type,
+                conversion,
+                dimensions,
+                typeOid,
+                typeModifier,
+                List.of());
+    }
+
     /** The same column where it has another place in the source's table. */
     ColumnMapping at(int number) {
         return new ColumnMapping(
-                number, sourceName, name, type, conversion, dimensions, typeOid, typeModifier);
+                number,
+                sourceName,
+                name,
+                type,
+                conversion,
+                dimensions,
+                typeOid,
+                typeModifier,
+                enumNumbers);
     }
 }

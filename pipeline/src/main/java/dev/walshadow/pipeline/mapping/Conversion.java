@@ -32,6 +32,14 @@ public enum Conversion {
     NAME,
     /** What PostgreSQL's output function prints, in UTF-8. */
     TEXT,
+    /** An enum's label OID to its number in Enum16. */
+    ENUM,
+    /** hstore to Map(String, Nullable(String)). */
+    HSTORE,
+    /** vector to Array(Float32). */
+    VECTOR,
+    /** halfvec to Array(Float32). */
+    HALFVEC,
     /** A whole array as array_out prints it, in UTF-8. */
     ARRAY_TEXT
 }

@@ -43,14 +43,16 @@ final class MappingDeriver {
     private final MappingRules rules;
     private final TableRule rule;
     private final TypeMapper types;
+    private final @Nullable TableMapping pinned;
     private final List<String> reasons = new ArrayList<>();
     private final List<String> notes = new ArrayList<>();
 
-    MappingDeriver(RelationDescriptor shape, MappingRules rules) {
+    MappingDeriver(RelationDescriptor shape, MappingRules rules, @Nullable TableMapping pinned) {
         this.shape = shape;
         this.rules = rules;
         this.rule = rules.table(shape.name());
-        this.types = new TypeMapper(rules.time64());
+        this.types = new TypeMapper(rules.time64(), new TypeCodecs(shape.types(), null));
+        this.pinned = pinned;
     }
 
     Derivation derive() {
@@ -172,7 +174,8 @@ final class MappingDeriver {
             return null;
         }
         ColumnRule own = rule.columns().getOrDefault(attribute.name(), ColumnRule.NONE);
-        TypeMapper.Target target = target(resolved, own.type(), isKey);
+        TypeMapper.Target target =
+                target(resolved, own.type(), isKey, enumNumbers(attribute, resolved));
         if (target == null) {
             hold(
                     "column %s has the type %s.%s, which this version cannot convert%s"
@@ -193,27 +196,40 @@ final class MappingDeriver {
                 target.conversion(),
                 resolved.dimensions(),
                 resolved.descriptor().oid(),
-                resolved.modifier());
+                resolved.modifier(),
+                target.enumNumbers());
+    }
+
+    /** What the enum's labels were numbered before. */
+    private List<EnumNumber> enumNumbers(AttributeDescriptor attribute, ResolvedType resolved) {
+        if (pinned == null) {
+            return List.of();
+        }
+        return pinned.columns().stream()
+                .filter(before ->
+                        before.attributeNumber() == attribute.number()
+                                && before.typeOid() == resolved.descriptor().oid())
+                .findFirst()
+                .map(ColumnMapping::enumNumbers)
+                .orElse(List.of());
     }
 
     private TypeMapper.@Nullable Target target(
-            ResolvedType resolved, @Nullable ClickHouseType wanted, boolean isKey) {
+            ResolvedType resolved,
+            @Nullable ClickHouseType wanted,
+            boolean isKey,
+            List<EnumNumber> numbers) {
         boolean text = wanted != null && wanted.bare() == Scalar.STRING;
-        if (resolved.dimensions() > 1) {
-            return null;
-        }
-        if (resolved.dimensions() == 1) {
+        if (resolved.dimensions() > 0) {
             // an array in ORDER BY would need nullable elements, which ClickHouse refuses
             return isKey || text
                     ? types.arrayText(resolved.descriptor())
-                    : types.scalar(resolved.descriptor(), resolved.modifier());
+                    : types.element(resolved, numbers);
         }
         if (text) {
             return types.text(resolved.descriptor());
         }
-        return isKey
-                ? types.key(resolved.descriptor(), resolved.modifier())
-                : types.scalar(resolved.descriptor(), resolved.modifier());
+        return isKey ? types.key(resolved, numbers) : types.scalar(resolved, numbers);
     }
 
     private static ClickHouseType finished(
@@ -222,9 +238,12 @@ final class MappingDeriver {
             return target.type();
         }
         ClickHouseType type = target.type().nullable();
-        return dimensions == 0 || target.conversion() == Conversion.ARRAY_TEXT
-                ? type
-                : new ClickHouseType.Array(type);
+        if (target.conversion() != Conversion.ARRAY_TEXT) {
+            for (int i = 0; i < dimensions; i++) {
+                type = new ClickHouseType.Array(type);
+            }
+        }
+        return type;
     }
 
     private String allowedName(String name) {

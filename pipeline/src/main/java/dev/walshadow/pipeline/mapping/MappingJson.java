@@ -43,6 +43,9 @@ final class MappingJson {
             node.put("dimensions", column.dimensions());
             node.put("type_oid", Integer.toUnsignedLong(column.typeOid()));
             node.put("type_modifier", column.typeModifier());
+            if (!column.enumNumbers().isEmpty()) {
+                enumNumbers(column.enumNumbers(), node.putArray("enum"));
+            }
         }
         ArrayNode key = root.putArray("key");
         mapping.key().forEach(key::add);
@@ -62,6 +65,15 @@ final class MappingJson {
         ObjectNode settings = root.putObject("settings");
         mapping.settings().forEach(settings::put);
         return root.toString();
+    }
+
+    private static void enumNumbers(List<EnumNumber> numbers, ArrayNode nodes) {
+        for (EnumNumber number : numbers) {
+            ObjectNode node = nodes.addObject();
+            node.put("oid", Integer.toUnsignedLong(number.labelOid()));
+            node.put("label", number.label());
+            node.put("number", number.number());
+        }
     }
 
     static TableMapping parse(String json) {
@@ -100,9 +112,22 @@ final class MappingJson {
                             Conversion.valueOf(text(node, "conversion")),
                             node.required("dimensions").asInt(),
                             (int) node.required("type_oid").asLong(),
-                            node.required("type_modifier").asInt()));
+                            node.required("type_modifier").asInt(),
+                            enumNumbers(node.path("enum"))));
         }
         return columns;
+    }
+
+    private static List<EnumNumber> enumNumbers(JsonNode nodes) {
+        List<EnumNumber> numbers = new ArrayList<>();
+        for (JsonNode node : nodes) {
+            numbers.add(
+                    new EnumNumber(
+                            (int) node.required("oid").asLong(),
+                            text(node, "label"),
+                            node.required("number").asInt()));
+        }
+        return numbers;
     }
 
     private static List<Integer> key(JsonNode nodes) {

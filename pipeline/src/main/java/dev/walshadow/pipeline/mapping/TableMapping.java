@@ -11,6 +11,7 @@ import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A source table and its ClickHouse table. Immutable; pinned in the metadata database as {@link
@@ -54,7 +55,16 @@ public record TableMapping(
 
     /** Maps a table by its key (relreplident), its columns' types and the rules. */
     public static Derivation derive(RelationDescriptor shape, MappingRules rules) {
-        return new MappingDeriver(shape, rules).derive();
+        return new MappingDeriver(shape, rules, null).derive();
+    }
+
+    /**
+     * The same, where enum labels keep the numbers that {@code pinned} gave them; labels that came
+     * later get the next ones, a renamed label keeps its own.
+     */
+    public static Derivation derive(
+            RelationDescriptor shape, MappingRules rules, @Nullable TableMapping pinned) {
+        return new MappingDeriver(shape, rules, pinned).derive();
     }
 
     /** The same target, its columns read in another way. */

@@ -1,31 +1,49 @@
 package dev.walshadow.pipeline.mapping;
 
 import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.catalog.TypeStructure;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
-import dev.walshadow.postgres.value.Codecs;
 import dev.walshadow.postgres.value.TypeOid;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The table of types: one default per PostgreSQL type (docs/types.md). */
 final class TypeMapper {
-    /** A ClickHouse type without Nullable and Array, and the way to it. */
-    record Target(ClickHouseType type, Conversion conversion) {}
+    /**
+     * A ClickHouse type without Nullable and Array, and the way to it.
+     *
+     * @param enumNumbers of an enum
+     */
+    record Target(ClickHouseType type, Conversion conversion, List<EnumNumber> enumNumbers) {
+        Target(ClickHouseType type, Conversion conversion) {
+            this(type, conversion, List.of());
+        }
+    }
 
     private static final Target CHARACTERS = new Target(Scalar.STRING, Conversion.CHARACTERS);
     private static final Target TEXT = new Target(Scalar.STRING, Conversion.TEXT);
+    private static final Target NAME = new Target(Scalar.STRING, Conversion.NAME);
 
     /** timestamp and time without a modifier hold microseconds. */
     private static final int DEFAULT_PRECISION = 6;
 
     private final boolean time64;
+    private final TypeCodecs codecs;
 
-    TypeMapper(boolean time64) {
+    TypeMapper(boolean time64, TypeCodecs codecs) {
         this.time64 = time64;
+        this.codecs = codecs;
     }
 
-    /** The default of a scalar type, or null if it cannot be rendered yet. */
-    @Nullable Target scalar(TypeDescriptor type, int modifier) {
+    /**
+     * The default of a scalar type, or null if it cannot be rendered yet.
+     *
+     * @param pinned the numbers that an enum's labels were given before
+     */
+    @Nullable Target scalar(ResolvedType resolved, List<EnumNumber> pinned) {
+        TypeDescriptor type = resolved.descriptor();
+        int modifier = resolved.modifier();
         return switch (type.oid()) {
             case TypeOid.BOOL -> new Target(Scalar.BOOL, Conversion.BOOL);
             case TypeOid.INT2 -> new Target(Scalar.INT16, Conversion.INT16);
@@ -50,35 +68,46 @@ final class TypeMapper {
                                     new ClickHouseType.Time64(DEFAULT_PRECISION), Conversion.TIME64)
                             : TEXT;
             case TypeOid.BYTEA -> new Target(Scalar.STRING, Conversion.BYTES);
-            case TypeOid.TEXT, TypeOid.VARCHAR, TypeOid.BPCHAR, TypeOid.JSON -> CHARACTERS;
-            case TypeOid.NAME -> new Target(Scalar.STRING, Conversion.NAME);
-            default -> named(type);
+            default -> other(type, pinned);
         };
     }
 
-    private static @Nullable Target named(TypeDescriptor type) {
-        if (type.kind() != 'b') {
-            return null;
+    private @Nullable Target other(TypeDescriptor type, List<EnumNumber> pinned) {
+        if (type.structure() instanceof TypeStructure.Enumeration enumeration) {
+            List<EnumNumber> numbers = EnumNumbers.of(enumeration.labels(), pinned);
+            return numbers.isEmpty()
+                    ? TEXT
+                    : new Target(EnumNumbers.type(numbers), Conversion.ENUM, numbers);
         }
-        if (type.name().equals("citext")) {
-            return CHARACTERS;
+        Target text = text(type);
+        if (text == null || type.kind() != 'b' || ResolvedType.isArray(type)) {
+            return text;
         }
-        return codecExists(type) ? TEXT : null;
+        return switch (type.name()) {
+            case "hstore" ->
+                    new Target(
+                            new ClickHouseType.Map(
+                                    Scalar.STRING, new ClickHouseType.Nullable(Scalar.STRING)),
+                            Conversion.HSTORE);
+            case "vector" -> floats(Conversion.VECTOR);
+            case "halfvec" -> floats(Conversion.HALFVEC);
+            default -> text;
+        };
     }
 
-    private static boolean codecExists(TypeDescriptor type) {
-        return Codecs.builtin(type.oid()) != null || Codecs.byName(type.name()) != null;
+    private static Target floats(Conversion conversion) {
+        return new Target(new ClickHouseType.Array(Scalar.FLOAT32), conversion);
     }
 
     /** PostgreSQL's own text, or null if no codec prints it. */
     @Nullable Target text(TypeDescriptor type) {
         return switch (type.oid()) {
             case TypeOid.TEXT, TypeOid.VARCHAR, TypeOid.BPCHAR, TypeOid.JSON -> CHARACTERS;
-            case TypeOid.NAME -> new Target(Scalar.STRING, Conversion.NAME);
+            case TypeOid.NAME -> NAME;
             default ->
                     type.kind() == 'b' && type.name().equals("citext")
                             ? CHARACTERS
-                            : codecExists(type) ? TEXT : null;
+                            : codecs.of(type.oid()) == null ? null : TEXT;
         };
     }
 
@@ -87,17 +116,25 @@ final class TypeMapper {
         return text(element) == null ? null : new Target(Scalar.STRING, Conversion.ARRAY_TEXT);
     }
 
+    /** An array's element: one that can be NULL. What cannot is PostgreSQL's text there. */
+    @Nullable Target element(ResolvedType resolved, List<EnumNumber> pinned) {
+        Target target = scalar(resolved, pinned);
+        return target == null || target.type().canBeNullable()
+                ? target
+                : text(resolved.descriptor());
+    }
+
     /**
      * The type of a key column: an injective one, never Nullable. Dates and timestamps are text
      * there, since Date32 and DateTime64 cannot hold all of them.
      */
-    @Nullable Target key(TypeDescriptor type, int modifier) {
-        Target target = scalar(type, modifier);
+    @Nullable Target key(ResolvedType resolved, List<EnumNumber> pinned) {
+        Target target = scalar(resolved, pinned);
         if (target == null) {
             return null;
         }
         return switch (target.conversion()) {
-            case DATE32, DATETIME64 -> text(type);
+            case DATE32, DATETIME64, HSTORE, VECTOR, HALFVEC -> text(resolved.descriptor());
             default -> target;
         };
     }

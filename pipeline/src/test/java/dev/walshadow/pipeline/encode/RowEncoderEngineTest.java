@@ -210,7 +210,11 @@ final class RowEncoderEngineTest {
         assertThat(failures).hasSize(1);
         assertThat(failures.getFirst())
                 .startsWith("WS-1751 public.bad, column a, row at 1/20")
-                .contains("xid 42", "2/10", "one dimension, found 2", "String");
+                .contains(
+                        "xid 42",
+                        "2/10",
+                        "1 dimension as the column is declared, found 2",
+                        "String");
         create(encoder.mapping());
         send(block, "bad");
         assertThat(select("SELECT id, s, a, z FROM public.bad ORDER BY id"))

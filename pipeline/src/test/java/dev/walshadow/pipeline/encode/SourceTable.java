@@ -1,10 +1,16 @@
 package dev.walshadow.pipeline.encode;
 
 import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.embedded.EmbeddedPostgres;
+import dev.walshadow.postgres.heap.AttributeWalker;
 import dev.walshadow.postgres.heap.HeapPage;
+import dev.walshadow.postgres.heap.TupleLayout;
 import dev.walshadow.postgres.heap.TupleView;
+import dev.walshadow.postgres.value.Detoaster;
+import dev.walshadow.postgres.value.ToastPointer;
+import dev.walshadow.postgres.value.Varlena;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.transaction.ToastValues;
 import java.sql.Connection;
@@ -98,6 +104,49 @@ final class SourceTable {
                 consumer.tuple(tuple);
             }
         }
+    }
+
+    /** The stored bytes of one column, detoasted; NULLs are left out. */
+    List<byte[]> payloads(int attributeNumber) throws SQLException {
+        List<AttributeDescriptor> attributes = shape.attributes();
+        int[] lengths = attributes.stream().mapToInt(AttributeDescriptor::length).toArray();
+        char[] alignments = new char[lengths.length];
+        for (int i = 0; i < lengths.length; i++) {
+            alignments[i] = attributes.get(i).alignment();
+        }
+        AttributeWalker walker = new AttributeWalker(TupleLayout.of(lengths, alignments));
+        int index = attributeNumber - 1;
+        List<byte[]> payloads = new ArrayList<>();
+        tuples(
+                false,
+                tuple -> {
+                    walker.walk(tuple);
+                    int at = walker.offset(index);
+                    if (at >= 0) {
+                        payloads.add(
+                                payload(
+                                        tuple.buffer(),
+                                        at,
+                                        walker.length(index),
+                                        lengths[index] == -1));
+                    }
+                });
+        return payloads;
+    }
+
+    private byte[] payload(byte[] bytes, int at, int length, boolean varlena) {
+        ByteBuilder out = new ByteBuilder(length);
+        if (!varlena) {
+            out.putBytes(bytes, at, length);
+        } else if (Varlena.isExternal(bytes, at)) {
+            ToastPointer pointer = new ToastPointer().wrap(bytes, at);
+            ByteBuilder stored = new ByteBuilder(pointer.storedSize());
+            chunks().append(pointer.toastRelationOid(), pointer.valueId(), stored);
+            Detoaster.appendExternal(pointer, stored.array(), 0, stored.length(), out);
+        } else {
+            Detoaster.appendInline(bytes, at, length, out);
+        }
+        return out.toByteArray();
     }
 
     private byte[] page(long block) throws SQLException {

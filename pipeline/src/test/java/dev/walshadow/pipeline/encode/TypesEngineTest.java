@@ -2,6 +2,7 @@ package dev.walshadow.pipeline.encode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
 import dev.walshadow.clickhouse.Ddl;
@@ -121,7 +122,21 @@ final class TypesEngineTest {
                 Case.of("varbit", "b'1011'", "", "1"),
                 Case.of("pg_lsn", "'16/B374D848'::pg_lsn", "0/0"),
                 Case.of("amount", "random()::numeric(10,2)", "1.25"),
-                Case.of("labels", "array[md5(random()::text)]", "{a,NULL}"));
+                Case.of("labels", "array[md5(random()::text)]", "{a,NULL}"),
+                Case.of("mood", "(array['sad','ok','it''s ü'])[1 + (random() * 2)::int]", "ok"),
+                Case.of("moods", "(array['sad','ok'])[1 + (random() * 1)::int]", "ok"),
+                Case.of(
+                        "pair",
+                        "row(random(), md5(random()::text), array[random()])::pair",
+                        "(,,)",
+                        "(1.5,\"a \"\"b\"\" \\\\c\",\"{1,NULL}\")"),
+                Case.of("int4range", "int4range((random() * 9)::int, 10)", "empty", "(,)", "[1,)"),
+                Case.of(
+                        "tstzmultirange",
+                        "tstzmultirange(tstzrange('2001-01-01', '2001-01-02'),"
+                                + " tstzrange('2002-01-01', null))",
+                        "{}",
+                        "{(,)}"));
     }
 
     private static String decimal(int whole, int fraction) {
@@ -157,6 +172,9 @@ final class TypesEngineTest {
                     "set datestyle to iso, ymd; set timezone to utc; set xmloption to content",
                     "create domain amount as numeric(12,2)",
                     "create domain labels as text[]",
+                    "create type mood as enum ('sad', 'ok', 'it''s ü')",
+                    "create domain moods as mood",
+                    "create type pair as (x float8, t text, a numeric[])",
                     "select setseed(" + seed + ")");
             client.execute(Ddl.createDatabase("public"));
             List<String> differences = new ArrayList<>();
@@ -165,6 +183,92 @@ final class TypesEngineTest {
                 compare(connection, client, "t" + number++, one, differences);
             }
             assertThat(differences).as("seed %s", seed).isEmpty();
+        }
+    }
+
+    @Test
+    void arraysAndEnumKeysArriveAsDeclared() throws Exception {
+        try (EmbeddedPostgres postgres =
+                        EmbeddedPostgres.at(folder.resolve("postgres"))
+                                .setting("fsync", "off")
+                                .setting("autovacuum", "off")
+                                .start();
+                Connection connection = SourceTable.connect(postgres, "postgres");
+                EmbeddedClickHouse server = EmbeddedClickHouse.start(folder.resolve("clickhouse"));
+                ClickHouseClient client =
+                        new ClickHouseClient(ClickHouseOptions.at(server.url()))) {
+            SourceTable.execute(
+                    connection,
+                    "create extension pageinspect",
+                    "create type mood as enum ('sad', 'ok')",
+                    "create domain grid as mood[][]",
+                    "create domain list as int[]",
+                    "create table t (mood mood, id int8, m int[][], g grid, l list[],"
+                            + " c int[][][], primary key (mood, id))",
+                    "insert into t values ('ok', 1, '{{1,2},{3,NULL}}', '{{ok,NULL}}',"
+                            + " '{\"{1,2}\",\"{}\",NULL}', '{{{1},{2}},{{3},{4}}}')",
+                    "insert into t values ('ok', 2, '{}', '{{sad},{ok}}', null, null)",
+                    "insert into t values ('sad', 3, null, '[0:0][5:5]={{sad}}', '{}', '{}')",
+                    "alter table t add column d int[][] default '{{1,2},{NULL,4}}', add column e"
+                            + " mood default 'ok', add column f mood[] default '{ok}'");
+            client.execute(Ddl.createDatabase("public"));
+            SourceTable table = new SourceTable(connection, "t");
+            TableMapping mapping = mapping(table, client);
+            assertThat(mapping.columns().stream().map(column -> column.type().print()))
+                    .containsExactly(
+                            "Enum16('sad' = 1, 'ok' = 2)",
+                            "Int64",
+                            "Array(Array(Nullable(Int32)))",
+                            "Array(Array(Nullable(Enum16('sad' = 1, 'ok' = 2))))",
+                            "Array(Nullable(String))",
+                            "Array(Array(Array(Nullable(Int32))))",
+                            "Array(Array(Nullable(Int32)))",
+                            "Nullable(Enum16('sad' = 1, 'ok' = 2))",
+                            "Array(Nullable(Enum16('sad' = 1, 'ok' = 2)))");
+            encode(client, table, mapping);
+            String missing = "[[1,2],[NULL,4]]|ok|['ok']";
+            assertThat(
+                            client.query(
+                                    "SELECT concat(toString(mood), '|', toString(id), '|',"
+                                            + " toString(m), '|', toString(g), '|', toString(l),"
+                                            + " '|', toString(c), '|', toString(d), '|',"
+                                            + " toString(assumeNotNull(e)), '|', toString(f))"
+                                            + " FROM public.t FINAL ORDER BY id"))
+                    .extracting(row -> row[0])
+                    .containsExactly(
+                            "ok|1|[[1,2],[3,NULL]]|[['ok',NULL]]|['{1,2}','{}',NULL]"
+                                    + "|[[[1],[2]],[[3],[4]]]|"
+                                    + missing,
+                            "ok|2|[]|[['sad'],['ok']]|[]|[]|" + missing,
+                            "sad|3|[]|[['sad']]|[]|[]|" + missing);
+            assertFoundByKey(client, table, mapping);
+        }
+    }
+
+    /** The literal of every row's key finds exactly that row. */
+    private static void assertFoundByKey(
+            ClickHouseClient client, SourceTable table, TableMapping mapping) throws Exception {
+        RowEncoder encoder = RowEncoder.compile(table.shape(), mapping, SourceEncoding.UTF8);
+        List<String> literals = new ArrayList<>();
+        table.tuples(
+                false,
+                tuple -> {
+                    ByteBuilder out = new ByteBuilder(64);
+                    encoder.appendKeyLiteral(
+                            tuple, new RowMeta().transaction(1, 0, 1), table.chunks(), out);
+                    literals.add(out.toString());
+                });
+        for (String literal : literals) {
+            assertThat(
+                            client.query(
+                                            "SELECT count() FROM public.t FINAL WHERE ("
+                                                    + String.join(", ", mapping.keyNames())
+                                                    + ") IN ("
+                                                    + literal
+                                                    + ")")
+                                    .getFirst()[0])
+                    .as(literal)
+                    .isEqualTo("1");
         }
     }
 

@@ -8,6 +8,8 @@ import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.catalog.TypeStructure;
+import dev.walshadow.catalog.TypeStructure.EnumLabel;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.pipeline.mapping.MappingRules.ColumnRule;
 import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
@@ -177,6 +179,89 @@ final class MappingDeriverTest {
                         "Nullable(String)",
                         "Nullable(Decimal(12, 2))",
                         "Nullable(Decimal(12, 2))");
+    }
+
+    private static final int LABELLED = 20_003;
+
+    private static RelationDescriptor labelled(EnumLabel... labels) {
+        RelationDescriptor shape =
+                ordinary(column("id", LABELLED), column("m", LABELLED), column("n", TypeOid.INT4));
+        List<TypeDescriptor> types = new ArrayList<>(TYPES);
+        types.add(
+                type(LABELLED, "mood", 'e', 0, 0, -1, 4, 'i')
+                        .with(new TypeStructure.Enumeration(List.of(labels))));
+        return new RelationDescriptor(
+                shape.oid(),
+                shape.databaseOid(),
+                shape.name(),
+                shape.kind(),
+                shape.persistence(),
+                shape.locator(),
+                0,
+                0,
+                'd',
+                "heap",
+                false,
+                shape.attributes(),
+                shape.primaryKey(),
+                List.of(),
+                types);
+    }
+
+    @Test
+    void enumLabelsKeepTheirNumbers() {
+        MappingRules rules = MappingRules.defaults();
+        TableMapping first =
+                mapped(labelled(new EnumLabel(7, "sad"), new EnumLabel(9, "it's ok")), rules);
+        assertThat(typeOf(first, "id")).isEqualTo("Enum16('sad' = 1, 'it\\'s ok' = 2)");
+        assertThat(typeOf(first, "m")).isEqualTo("Nullable(Enum16('sad' = 1, 'it\\'s ok' = 2))");
+        TableMapping pinned = TableMapping.fromJson(first.toJson());
+        assertThat(pinned).isEqualTo(first);
+        RelationDescriptor later =
+                labelled(
+                        new EnumLabel(11, "between"),
+                        new EnumLabel(7, "gloomy"),
+                        new EnumLabel(10, "before"),
+                        new EnumLabel(9, "it's ok"));
+        TableMapping second =
+                ((Derivation.Mapped) TableMapping.derive(later, rules, pinned)).mapping();
+        assertThat(typeOf(second, "id"))
+                .isEqualTo("Enum16('gloomy' = 1, 'it\\'s ok' = 2, 'between' = 3, 'before' = 4)");
+        assertThat(second.column(2).enumNumbers())
+                .containsExactly(
+                        new EnumNumber(7, "gloomy", 1),
+                        new EnumNumber(9, "it's ok", 2),
+                        new EnumNumber(11, "between", 3),
+                        new EnumNumber(10, "before", 4));
+        // unpinned, another order: so it is the pin that keeps them
+        assertThat(typeOf(mapped(later, rules), "id")).startsWith("Enum16('between' = 1");
+    }
+
+    @Test
+    void enumLabelsThatVanishedKeepTheirNumbersToo() {
+        List<EnumNumber> pinned = List.of(new EnumNumber(7, "sad", 1), new EnumNumber(9, "ok", 5));
+        assertThat(
+                        EnumNumbers.of(
+                                List.of(new EnumLabel(9, "ok"), new EnumLabel(12, "new")), pinned))
+                .containsExactly(
+                        new EnumNumber(7, "sad", 1),
+                        new EnumNumber(9, "ok", 5),
+                        new EnumNumber(12, "new", 6));
+        // dropped and made anew under the same name
+        assertThat(EnumNumbers.of(List.of(new EnumLabel(20, "sad")), pinned))
+                .containsExactly(new EnumNumber(20, "sad", 1), new EnumNumber(9, "ok", 5));
+        assertThat(EnumNumbers.of(List.of(), List.of())).isEmpty();
+    }
+
+    @Test
+    void anEnumThatClickHouseCannotHaveIsText() {
+        MappingRules rules = MappingRules.defaults();
+        assertThat(typeOf(mapped(labelled(), rules), "m")).isEqualTo("Nullable(String)");
+        EnumLabel[] many = new EnumLabel[32_768];
+        for (int i = 0; i < many.length; i++) {
+            many[i] = new EnumLabel(i + 1, "label" + i);
+        }
+        assertThat(typeOf(mapped(labelled(many), rules), "m")).isEqualTo("Nullable(String)");
     }
 
     @Test
