@@ -3,9 +3,6 @@ package dev.walshadow.daemon.verify;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import java.math.BigDecimal;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -22,18 +19,28 @@ final class CanonicalText {
 
     private CanonicalText() {}
 
-    /** From PostgreSQL's output text (session: UTC, ISO dates, hex bytea). */
-    static @Nullable String ofSource(@Nullable String text, ClickHouseType type) {
+    /**
+     * From PostgreSQL's output text (session: UTC, ISO dates, hex bytea).
+     *
+     * @param delimiter between the elements of an array (typdelim)
+     */
+    static @Nullable String ofSource(@Nullable String text, ClickHouseType type, char delimiter) {
         ClickHouseType bare = type.bare();
         if (text == null) {
-            return bare instanceof ClickHouseType.Array ? "[]" : null;
+            return switch (bare) {
+                case ClickHouseType.Array _ -> "[]";
+                case ClickHouseType.Map _ -> "{}";
+                default -> null;
+            };
         }
         return switch (bare) {
             case Scalar scalar -> scalarOfSource(text, scalar);
             case ClickHouseType.Decimal _ -> decimal(text);
             case ClickHouseType.DateTime64 dateTime -> instant(text, dateTime.precision());
             case ClickHouseType.Time64 time -> fraction(text, time.precision());
-            case ClickHouseType.Array array -> arrayOfSource(text, array.element());
+            case ClickHouseType.Array array ->
+                    NestedText.arrayOfSource(text, array.element(), delimiter);
+            case ClickHouseType.Map _ -> NestedText.mapOfSource(text);
             default -> text;
         };
     }
@@ -46,7 +53,8 @@ final class CanonicalText {
         return switch (type.bare()) {
             case Scalar scalar -> scalarOfTarget(text, scalar);
             case ClickHouseType.Decimal _ -> decimal(text);
-            case ClickHouseType.Array array -> arrayOfTarget(text, array.element());
+            case ClickHouseType.Array array -> NestedText.arrayOfTarget(text, array.element());
+            case ClickHouseType.Map _ -> NestedText.mapOfTarget(text);
             default -> text;
         };
     }
@@ -133,93 +141,5 @@ final class CanonicalText {
         }
         String padded = digits + "0".repeat(Math.max(0, precision - digits.length()));
         return whole + "." + padded.substring(0, precision);
-    }
-
-    private static String arrayOfSource(String text, ClickHouseType element) {
-        List<String> elements = new ArrayList<>();
-        String body = text.startsWith("[") ? text.substring(text.indexOf('=') + 1) : text;
-        int i = 1;
-        while (i < body.length() - 1) {
-            StringBuilder value = new StringBuilder();
-            boolean quoted = body.charAt(i) == '"';
-            i = quoted ? quotedElement(body, i + 1, value) : bareElement(body, i, value);
-            String plain = value.toString();
-            boolean isNull = !quoted && plain.toUpperCase(Locale.ROOT).equals("NULL");
-            elements.add(quote(ofSource(isNull ? null : plain, element)));
-            i++;
-        }
-        return "[" + String.join(",", elements) + "]";
-    }
-
-    private static int quotedElement(String body, int start, StringBuilder into) {
-        int i = start;
-        while (body.charAt(i) != '"') {
-            if (body.charAt(i) == '\\') {
-                i++;
-            }
-            into.append(body.charAt(i++));
-        }
-        return i + 1;
-    }
-
-    private static int bareElement(String body, int start, StringBuilder into) {
-        int i = start;
-        while (i < body.length() - 1 && body.charAt(i) != ',') {
-            if (body.charAt(i) == '\\') {
-                i++;
-            }
-            into.append(body.charAt(i++));
-        }
-        return i;
-    }
-
-    /** ClickHouse: {@code [1,NULL,'a\'b']}. */
-    private static String arrayOfTarget(String text, ClickHouseType element) {
-        List<String> elements = new ArrayList<>();
-        int i = 1;
-        while (i < text.length() - 1) {
-            StringBuilder value = new StringBuilder();
-            boolean quoted = text.charAt(i) == '\'';
-            if (quoted) {
-                i = targetQuoted(text, i + 1, value);
-            } else {
-                while (i < text.length() - 1 && text.charAt(i) != ',') {
-                    value.append(text.charAt(i++));
-                }
-            }
-            String plain = value.toString();
-            boolean isNull = !quoted && plain.equals("NULL");
-            elements.add(quote(ofTarget(isNull ? null : plain, element)));
-            i++;
-        }
-        return "[" + String.join(",", elements) + "]";
-    }
-
-    private static int targetQuoted(String text, int start, StringBuilder into) {
-        int i = start;
-        while (text.charAt(i) != '\'') {
-            char c = text.charAt(i++);
-            if (c == '\\') {
-                c = unescape(text.charAt(i++));
-            }
-            into.append(c);
-        }
-        return i + 1;
-    }
-
-    private static char unescape(char c) {
-        return switch (c) {
-            case 'n' -> '\n';
-            case 't' -> '\t';
-            case 'r' -> '\r';
-            case 'b' -> '\b';
-            case 'f' -> '\f';
-            case '0' -> '\0';
-            default -> c;
-        };
-    }
-
-    private static String quote(@Nullable String value) {
-        return value == null ? "NULL" : "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'";
     }
 }

@@ -19,12 +19,15 @@ public record ComparedTable(
         String deletedColumn,
         List<Column> columns) {
     /**
-     * @param sourceType PostgreSQL's base type name, e.g. {@code bytea}
+     * @param sourceType PostgreSQL's type name, domains resolved, e.g. {@code bytea} or {@code
+     *     _bytea}
+     * @param delimiter between the elements of its arrays (typdelim)
      * @param key part of the target's sorting key
      */
     public record Column(
             String sourceName,
             String sourceType,
+            char delimiter,
             String targetName,
             ClickHouseType targetType,
             boolean key) {}

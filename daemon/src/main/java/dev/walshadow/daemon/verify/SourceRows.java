@@ -79,7 +79,25 @@ final class SourceRows {
 
     private static String expression(ComparedTable.Column column) {
         String name = quoteIdentifier(column.sourceName());
-        return column.sourceType().equals("money") ? name + "::numeric" : name;
+        String cast =
+                switch (column.sourceType()) {
+                    case "money" -> "::numeric";
+                    case "_money" -> "::numeric[]";
+                    case "regproc",
+                            "regprocedure",
+                            "regoper",
+                            "regoperator",
+                            "regclass",
+                            "regtype",
+                            "regconfig",
+                            "regdictionary",
+                            "regnamespace",
+                            "regrole",
+                            "regcollation" ->
+                            "::oid";
+                    default -> column.sourceType().startsWith("_reg") ? "::oid[]" : "";
+                };
+        return name + cast;
     }
 
     private static List<@Nullable String> parse(ComparedTable table, byte[] line) {
@@ -91,7 +109,7 @@ final class SourceRows {
             int tab = text.indexOf('\t', start);
             int stop = tab < 0 ? end : tab;
             String field = unescape(text.substring(start, stop));
-            values.add(CanonicalText.ofSource(field, column.targetType()));
+            values.add(CanonicalText.ofSource(field, column.targetType(), column.delimiter()));
             start = stop + 1;
         }
         return values;

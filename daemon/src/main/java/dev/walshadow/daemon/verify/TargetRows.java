@@ -55,7 +55,8 @@ final class TargetRows {
     }
 
     private static boolean isBytes(ComparedTable.Column column) {
-        return column.sourceType().equals("bytea") || column.sourceType().equals("_bytea");
+        boolean array = column.targetType().bare() instanceof ClickHouseType.Array;
+        return column.sourceType().equals(array ? "_bytea" : "bytea");
     }
 
     private void select(
@@ -80,14 +81,18 @@ final class TargetRows {
 
     private static String expression(ComparedTable.Column column) {
         String name = Ddl.identifier(column.targetName());
-        if (!isBytes(column)) {
-            // the text of an array inside a row is not escaped as that of a string is
-            boolean array = column.targetType().bare() instanceof ClickHouseType.Array;
-            return array ? "toString(" + name + ")" : name;
-        }
-        return column.targetType().bare() instanceof ClickHouseType.Array
-                ? "toString(arrayMap(x -> concat('\\\\x', lower(hex(x))), " + name + "))"
-                : "concat('\\\\x', lower(hex(" + name + ")))";
+        ClickHouseType type = column.targetType().bare();
+        String shown = isBytes(column) ? hex(name, type) : name;
+        // the text of an array inside a row is not escaped as that of a string is
+        boolean nested = type instanceof ClickHouseType.Array || type instanceof ClickHouseType.Map;
+        return nested ? "toString(" + shown + ")" : shown;
+    }
+
+    /** Bytes as PostgreSQL shows them, at whatever depth of arrays. */
+    private static String hex(String value, ClickHouseType type) {
+        return type instanceof ClickHouseType.Array array
+                ? "arrayMap(x -> " + hex("x", array.element().bare()) + ", " + value + ")"
+                : "concat('\\\\x', lower(hex(" + value + ")))";
     }
 
     private static List<@Nullable String> values(ComparedTable table, ResultRow row) {

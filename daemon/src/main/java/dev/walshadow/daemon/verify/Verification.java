@@ -4,7 +4,6 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
@@ -17,6 +16,8 @@ import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.Conversion;
+import dev.walshadow.pipeline.mapping.ResolvedType;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.shadow.CatalogReader;
 import java.sql.Connection;
@@ -195,18 +196,18 @@ public final class Verification {
             RelationDescriptor relation, TableMapping mapping, ComparedTable.Content content) {
         Map<Integer, AttributeDescriptor> attributes = new HashMap<>();
         relation.attributes().forEach(attribute -> attributes.put(attribute.number(), attribute));
-        Map<Integer, TypeDescriptor> types = new HashMap<>();
-        relation.types().forEach(type -> types.put(type.oid(), type));
         List<ComparedTable.Column> columns = new ArrayList<>();
         for (ColumnMapping column : mapping.columns()) {
             AttributeDescriptor attribute = attributes.get(column.attributeNumber());
             if (attribute == null) {
                 continue;
             }
+            ResolvedType type = ResolvedType.of(relation, attribute);
             columns.add(
                     new ComparedTable.Column(
                             attribute.name(),
-                            baseType(attribute.typeOid(), types),
+                            shownType(column, type),
+                            type == null ? ',' : type.descriptor().delimiter(),
                             column.name(),
                             column.type(),
                             mapping.isKey(column)));
@@ -220,12 +221,16 @@ public final class Verification {
                 columns);
     }
 
-    private static String baseType(int oid, Map<Integer, TypeDescriptor> types) {
-        TypeDescriptor type = types.get(oid);
-        while (type != null && type.baseTypeOid() != 0) {
-            type = types.get(type.baseTypeOid());
+    /** Bytes that were mapped as PostgreSQL's text are compared as text. */
+    private static String shownType(ColumnMapping column, @Nullable ResolvedType type) {
+        if (type == null) {
+            return "";
         }
-        return type == null ? "" : type.name();
+        String name = type.descriptor().name();
+        if (name.equals("bytea") && column.conversion() != Conversion.BYTES) {
+            return "";
+        }
+        return (type.dimensions() > 0 ? "_" : "") + name;
     }
 
     private static long estimatedRows(Connection session, ComparedTable table) throws SQLException {
