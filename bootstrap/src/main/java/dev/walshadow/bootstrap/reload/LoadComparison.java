@@ -38,7 +38,8 @@ final class LoadComparison {
                             attribute.notNull(),
                             attribute.dropped(),
                             attribute.generated(),
-                            other.missingValue()));
+                            other.missingValue(),
+                            attribute.dimensions()));
         }
         return new RelationDescriptor(
                 now.oid(),

@@ -152,7 +152,8 @@ public final class LoadShape {
                     attribute.notNull(),
                     attribute.dropped(),
                     attribute.generated(),
-                    null);
+                    null,
+                    attribute.dimensions());
         }
 
         private ColumnMapping compile(AttributeDescriptor attribute, ColumnMapping column) {
@@ -163,13 +164,10 @@ public final class LoadShape {
             TypeDescriptor type = resolved.descriptor();
             boolean array = resolved.dimensions() > 0;
             boolean text = isText(column);
-            SendForm sent = resolved.dimensions() > 1 ? null : sent(type);
+            SendForm sent = sent(type);
             boolean whole = array && column.type().bare() == ClickHouseType.Scalar.STRING;
             if (whole && (sent == null || column.conversion() != Conversion.ARRAY_TEXT)) {
                 return asked(attribute, column, Asked.OUTPUT, SendForms.text(), type, false);
-            }
-            if (resolved.dimensions() > 1) {
-                throw refused(column, "its array's elements are arrays; map it to String");
             }
             if (sent != null) {
                 add(attribute, Asked.VALUE, type, sent, array);
@@ -252,14 +250,15 @@ public final class LoadShape {
                             attribute.notNull(),
                             false,
                             attribute.generated(),
-                            null));
+                            null,
+                            array ? column.dimensions() : 0));
             return new ColumnMapping(
                     column.attributeNumber(),
                     column.sourceName(),
                     column.name(),
                     column.type(),
                     Conversion.CHARACTERS,
-                    array ? 1 : 0,
+                    array ? column.dimensions() : 0,
                     TypeOid.TEXT,
                     -1);
         }

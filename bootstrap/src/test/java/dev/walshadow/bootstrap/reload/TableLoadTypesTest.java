@@ -103,7 +103,22 @@ final class TableLoadTypesTest {
                 Case.of("pg_lsn", "'16/B374D848'::pg_lsn", "0/0"),
                 Case.of("amount", "random()::numeric(10,2)", "1.25"),
                 Case.of("amounts", "array[random()::numeric(10,2)]", "{1.25,NULL}"),
-                Case.of("labels", "array[md5(random()::text)]", "{a,NULL}", "{}", "[0:1]={x,y}"));
+                Case.of("labels", "array[md5(random()::text)]", "{a,NULL}", "{}", "[0:1]={x,y}"),
+                Case.of("humour", "(array['sad','ok'])[1 + (random() * 1)::int]", "ok"),
+                Case.of("humoured", "row('ok', random())", "(,)", "(sad,1.5)"),
+                Case.of("int4range", "int4range((random() * 9)::int, 10)", "empty", "(,)"),
+                Case.of("nummultirange", "nummultirange(numrange(1, 2.5))", "{}", "{(,)}"),
+                Case.of("hstore", "hstore(md5(random()::text), 'ü')", "", "a=>NULL,\"\"=>b"),
+                Case.of("point", "point(random(), 1)", "(0,NaN)"),
+                Case.of("box", "box(point(random(), 1))", "(0,1),(2,3)"),
+                Case.of("polygon", "polygon(5, circle '<(0,0),1>')", "((0,0))"),
+                Case.of("tsvector", "to_tsvector('simple', md5(random()::text))", "a:1A b"),
+                Case.of("tsquery", "plainto_tsquery('simple', 'a b')", "a & !b"),
+                Case.of("jsonpath", "'$.a[*]'", "strict $.a ? (@ > 1)"),
+                Case.of("ltree", "text2ltree('a.b' || (random() * 9)::int)", "", "a.b"),
+                Case.of("regclass", "'pg_type'", "pg_class"),
+                Case.of("tid", "'(1,2)'", "(0,1)"),
+                Case.of("grid", "array[array[(random() * 9)::int, null]]", "{{1,2},{3,4}}", "{}"));
     }
 
     private EmbeddedPostgres start(int major) {
@@ -123,7 +138,12 @@ final class TableLoadTypesTest {
                 "SET timezone = 'UTC'; SET xmloption = content; SET bytea_output = hex",
                 "CREATE DOMAIN amount AS numeric(12,2)",
                 "CREATE DOMAIN labels AS text[]",
-                "CREATE DOMAIN amounts AS amount[]");
+                "CREATE DOMAIN amounts AS amount[]",
+                "CREATE EXTENSION hstore",
+                "CREATE EXTENSION ltree",
+                "CREATE TYPE humour AS ENUM ('sad', 'ok')",
+                "CREATE TYPE humoured AS (m humour, x float8)",
+                "CREATE DOMAIN grid AS int[][]");
     }
 
     @ParameterizedTest
@@ -150,7 +170,7 @@ final class TableLoadTypesTest {
     }
 
     private static void fill(Connection session, String name, Case one) throws Exception {
-        boolean array = !one.type().equals("labels") && !one.type().equals("amounts");
+        boolean array = !List.of("labels", "amounts", "grid").contains(one.type());
         String type = one.type();
         LoadedTable.run(
                 session,
@@ -217,7 +237,7 @@ final class TableLoadTypesTest {
             LoadedTable table = new LoadedTable(shape, otherMapping(shape), SourceEncoding.UTF8);
             table.load(() -> DriverManager.getConnection(server.jdbcUrl("postgres")));
             LoadedTable.run(session, "SET search_path = pg_catalog");
-            for (String column : List.of("m", "ms", "c", "cs", "r", "ts", "p", "bs", "reg", "d")) {
+            for (String column : List.of("m", "ms", "c", "cs", "r", "ts", "p", "bs", "d")) {
                 List<String> expected = new ArrayList<>();
                 for (int id = 1; id <= 4; id++) {
                     expected.add(
@@ -269,6 +289,9 @@ final class TableLoadTypesTest {
         TableMapping mapping = keyOnly(shape);
         List<ColumnMapping> columns = new ArrayList<>(mapping.columns());
         for (int number = 2; number <= 11; number++) {
+            if (shape.attributes().get(number - 1).name().equals("reg")) {
+                continue;
+            }
             boolean array = shape.attributes().get(number - 1).name().endsWith("s");
             columns.add(
                     other(

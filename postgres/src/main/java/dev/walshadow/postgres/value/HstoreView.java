@@ -18,9 +18,9 @@ import dev.walshadow.base.QuarantineException;
  */
 public final class HstoreView {
     private static final int COUNT_MASK = 0x0FFF_FFFF;
-    private static final int NEW_VERSION = 0x8000_0000;
-    private static final int ENTRY_FIRST = 0x8000_0000;
-    private static final int ENTRY_NULL = 0x4000_0000;
+    static final int NEW_VERSION = 0x8000_0000;
+    static final int ENTRY_FIRST = 0x8000_0000;
+    static final int ENTRY_NULL = 0x4000_0000;
     private static final int END_MASK = 0x3FFF_FFFF;
     private static final int ENTRIES = 4;
 

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * bool, "char", uuid, macaddr, macaddr8,
  *   bytea, text and its family, json        the stored bytes
  * int2/4/8, oid, xid, xid8, money, pg_lsn,
- *   date, time, timestamp, floats           one number
+ *   date, time, timestamp, floats,
+ *   regclass and its family                 one number
  * timetz                                    i64 microseconds, i32 seconds west of UTC
  * interval                                  i64 microseconds, i32 days, i32 months
  * name                                      up to 63 bytes; stored in 64
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * inet, cidr                                u8 family, u8 bits, u8 is cidr, u8 n, then n bytes
  * jsonb                                     u8 1, then its text
  * numeric                                   {@link NumericLayout}
+ * hstore                                    i32 count, then i32 length and bytes of key and value,
+ *                                           length -1 for NULL
+ * vector, halfvec                           i16 count, i16 0, then the numbers
  * </pre>
  *
  * Source: the {@code *send} functions in {@code src/backend/utils/adt}, PostgreSQL 15-18.
@@ -40,7 +44,18 @@ public final class SendForms {
                     TypeOid.XID,
                     TypeOid.CID,
                     TypeOid.FLOAT4,
-                    TypeOid.DATE ->
+                    TypeOid.DATE,
+                    TypeOid.REGPROC,
+                    TypeOid.REGPROCEDURE,
+                    TypeOid.REGOPER,
+                    TypeOid.REGOPERATOR,
+                    TypeOid.REGCLASS,
+                    TypeOid.REGTYPE,
+                    TypeOid.REGCONFIG,
+                    TypeOid.REGDICTIONARY,
+                    TypeOid.REGNAMESPACE,
+                    TypeOid.REGROLE,
+                    TypeOid.REGCOLLATION ->
                     SendForms::number4;
             case TypeOid.INT8,
                     TypeOid.XID8,
@@ -68,7 +83,13 @@ public final class SendForms {
 
     /** Of an extension's type by its name, or null. */
     public static @Nullable SendForm byName(String typeName) {
-        return typeName.equals("citext") ? SendForms::asItIs : null;
+        return switch (typeName) {
+            case "citext" -> SendForms::asItIs;
+            case "hstore" -> SendForms::hstore;
+            case "vector" -> vector(Float.BYTES);
+            case "halfvec" -> vector(Short.BYTES);
+            default -> null;
+        };
     }
 
     /** Sent as text already: what is appended is a text's stored form. */
@@ -158,6 +179,59 @@ public final class SendForms {
         }
         out.putBytes(bytes, offset, 2);
         out.putBytes(bytes, offset + INET_HEADER, length - INET_HEADER);
+    }
+
+    private static void hstore(byte[] bytes, int offset, int length, ByteBuilder out) {
+        Malformed.requireInside("hstore", bytes, offset, length);
+        int count = length < Integer.BYTES ? -1 : int4(bytes, offset);
+        if (count < 0 || count > (length - Integer.BYTES) / (2 * Integer.BYTES)) {
+            throw Malformed.value("sent hstore", "its pairs", "" + count, offset);
+        }
+        int end = offset + length;
+        int start = out.length();
+        out.putInt(count | HstoreView.NEW_VERSION);
+        out.putZeros(2 * Integer.BYTES * count);
+        int strings = out.length();
+        int at = offset + Integer.BYTES;
+        for (int i = 0; i < 2 * count; i++) {
+            int size = end - at < Integer.BYTES ? Integer.MAX_VALUE : int4(bytes, at);
+            boolean isNull = size == -1 && (i & 1) == 1;
+            if (!isNull && (size < 0 || size > end - at - Integer.BYTES)) {
+                throw Malformed.value("sent hstore", "texts inside the value", "" + size, at);
+            }
+            at += Integer.BYTES;
+            int entry = i == 0 ? HstoreView.ENTRY_FIRST : 0;
+            if (isNull) {
+                entry |= HstoreView.ENTRY_NULL;
+            } else {
+                out.putBytes(bytes, at, size);
+                at += size;
+            }
+            LittleEndian.putInt(
+                    out.array(), start + Integer.BYTES * (i + 1), entry | (out.length() - strings));
+        }
+        if (at != end) {
+            throw Malformed.value("sent hstore", "the end", (end - at) + " more bytes", at);
+        }
+    }
+
+    private static SendForm vector(int width) {
+        return (bytes, offset, length, out) -> {
+            Malformed.requireInside("vector", bytes, offset, length);
+            int count = length < VectorText.ELEMENTS ? -1 : short2(bytes, offset);
+            if (count < 0 || length != VectorText.ELEMENTS + count * width) {
+                throw Malformed.value("sent vector", "its numbers", length + " bytes", offset);
+            }
+            out.putShort(count);
+            out.putShort(0);
+            for (int at = offset + VectorText.ELEMENTS; at < offset + length; at += width) {
+                if (width == Float.BYTES) {
+                    out.putInt(int4(bytes, at));
+                } else {
+                    out.putShort(short2(bytes, at));
+                }
+            }
+        };
     }
 
     static short short2(byte[] bytes, int offset) {
