@@ -100,8 +100,7 @@ final class StructuredValueFuzzTest {
     void range(byte[] bytes) {
         RangeText numbers = new RangeText(4, 'i', known(Codecs.builtin(TypeOid.INT4)));
         RangeText texts = new RangeText(-1, 'i', known(Codecs.builtin(TypeOid.TEXT)));
-        RangeText rows =
-                new RangeText(-1, 'd', composite(known(Codecs.builtin(TypeOid.NUMERIC))));
+        RangeText rows = new RangeText(-1, 'd', composite(known(Codecs.builtin(TypeOid.NUMERIC))));
         EnumText labels = new EnumText(new int[] {1, 2}, new byte[][] {{'a'}, {'b'}});
         for (RangeText range : new RangeText[] {numbers, texts, rows}) {
             print(range, bytes, 0, bytes.length);

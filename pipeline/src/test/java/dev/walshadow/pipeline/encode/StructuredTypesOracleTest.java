@@ -183,7 +183,15 @@ final class StructuredTypesOracleTest {
         return switch (type) {
             case "flat" ->
                     "row("
-                            + parts(depth, "int2", "text", "float8", "bool", "numeric", "\"char\"", "bytea")
+                            + parts(
+                                    depth,
+                                    "int2",
+                                    "text",
+                                    "float8",
+                                    "bool",
+                                    "numeric",
+                                    "\"char\"",
+                                    "bytea")
                             + (laterExists ? ", " + value("mood", depth + 1) + "::mood" : "")
                             + ")";
             case "deep" ->
@@ -231,7 +239,11 @@ final class StructuredTypesOracleTest {
             return "array[" + one + ", " + one + "]";
         }
         return count > 0 && random.nextInt(6) == 0
-                ? "array_fill(" + elements.getFirst() + ", array[2], array[" + random.nextInt(9) + "])"
+                ? "array_fill("
+                        + elements.getFirst()
+                        + ", array[2], array["
+                        + random.nextInt(9)
+                        + "])"
                 : one;
     }
 
@@ -299,7 +311,8 @@ final class StructuredTypesOracleTest {
     private String scalar(String type) {
         return switch (type) {
             case "mood" ->
-                    List.of("'sad'", "'fine (so)'", "'it''s, \"ü\"'", "'early'").get(random.nextInt(4));
+                    List.of("'sad'", "'fine (so)'", "'it''s, \"ü\"'", "'early'")
+                            .get(random.nextInt(4));
             case "moody" -> scalar("mood");
             case "smaller" -> "" + random.nextInt(1000);
             case "int2" -> "'" + (random.nextInt(65_536) - 32_768) + "'";
@@ -307,20 +320,28 @@ final class StructuredTypesOracleTest {
             case "int8" -> "'" + random.nextLong(1L << 60) + "'";
             case "float8" -> "'" + random.nextGaussian() + "'";
             case "numeric" ->
-                    random.nextInt(9) == 0 ? "'NaN'" : "'" + random.nextLong() + "." + random.nextInt(99) + "'";
+                    random.nextInt(9) == 0
+                            ? "'NaN'"
+                            : "'" + random.nextLong() + "." + random.nextInt(99) + "'";
             case "bool" -> random.nextBoolean() ? "true" : "false";
             case "\"char\"" -> "'" + (char) ('A' + random.nextInt(26)) + "'";
             case "bytea" -> "'\\x" + "00ff".repeat(random.nextInt(40)) + "'";
             case "text" -> quoted(text(random.nextInt(20) == 0 ? 9_000 : 40));
             case "date" -> "'2000-01-01'::date + " + random.nextInt(10_000);
-            case "timestamp" -> "'2000-01-01'::timestamp + interval '" + random.nextInt(1 << 30) + " s'";
+            case "timestamp" ->
+                    "'2000-01-01'::timestamp + interval '" + random.nextInt(1 << 30) + " s'";
             case "timestamptz" ->
                     "'2000-01-01'::timestamptz + interval '" + random.nextInt(1 << 30) + " s'";
             case "interval" -> "interval '" + random.nextInt(1 << 30) + " s'";
             case "hstore" ->
-                    "hstore(array[" + quoted(text(9)) + ", 'b'], array[" + quoted(text(30)) + ", null])";
+                    "hstore(array["
+                            + quoted(text(9))
+                            + ", 'b'], array["
+                            + quoted(text(30))
+                            + ", null])";
             case "jsonb" -> "jsonb_build_object('a', " + quoted(text(30)) + "::text, 'b', 1.50)";
-            case "box" -> "box(point(%d,1), point(2,%d))".formatted(random.nextInt(), random.nextInt());
+            case "box" ->
+                    "box(point(%d,1), point(2,%d))".formatted(random.nextInt(), random.nextInt());
             case "point" -> "point(%d,%s)".formatted(random.nextInt(), random.nextGaussian());
             case "polygon" -> "polygon(4, circle(point(%d,0), 3))".formatted(random.nextInt(99));
             case "tsvector" -> "to_tsvector('simple', " + quoted(text(60)) + ")";
@@ -348,8 +369,7 @@ final class StructuredTypesOracleTest {
         "€", "😀", "NULL", ";", ":", "\f"
     };
 
-    private void compare(
-            Connection connection, String name, String type, List<String> differences)
+    private void compare(Connection connection, String name, String type, List<String> differences)
             throws Exception {
         SourceTable table = new SourceTable(connection, name);
         MappingRules rules =
@@ -382,13 +402,13 @@ final class StructuredTypesOracleTest {
                     block.nativeBlock().column(1).rowBinary(0, out);
                     found.add(string(out));
                 });
-        List<@Nullable String[]> expected =
-                table.rows("select v from " + name + " order by ctid");
+        List<@Nullable String[]> expected = table.rows("select v from " + name + " order by ctid");
         assertThat(found).hasSameSizeAs(expected);
         for (int i = 0; i < found.size(); i++) {
             if (!Objects.equals(found.get(i), expected.get(i)[0])) {
                 differences.add(
-                        "%s: expected %s, found %s".formatted(type, expected.get(i)[0], found.get(i)));
+                        "%s: expected %s, found %s"
+                                .formatted(type, expected.get(i)[0], found.get(i)));
             }
         }
         damage(table, column);
