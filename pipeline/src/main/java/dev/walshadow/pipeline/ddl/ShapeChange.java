@@ -67,13 +67,13 @@ public sealed interface ShapeChange {
             RelationDescriptor before,
             RelationDescriptor after,
             MappingRules rules) {
-        return switch (TableMapping.derive(after, rules)) {
+        return switch (TableMapping.derive(after, rules, pinned)) {
             case Derivation.HeldBack held -> new HeldBack(held.reasons());
             case Derivation.Mapped mapped ->
                     new ShapeDecision(
                                     new ShapeDecision.Inputs(
                                             pinned, before, after, mapped.mapping()),
-                                    TableMapping.derive(before, rules))
+                                    TableMapping.derive(before, rules, pinned))
                             .decide();
         };
     }

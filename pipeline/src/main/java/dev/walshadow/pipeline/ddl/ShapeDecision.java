@@ -2,12 +2,11 @@ package dev.walshadow.pipeline.ddl;
 
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
+import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MetaColumns;
-import dev.walshadow.pipeline.mapping.ResolvedType;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -108,18 +107,9 @@ final class ShapeDecision {
      * number.
      */
     private boolean rendersAnew(ColumnMapping column) {
-        if (isEnumeration(column.type())) {
-            return false;
-        }
         AttributeDescriptor attribute = after.attributes().get(column.attributeNumber() - 1);
-        ResolvedType resolved = ResolvedType.of(after, attribute);
-        if (resolved == null || "ecrm".indexOf(resolved.descriptor().kind()) < 0) {
-            return false;
-        }
-        Map<Integer, TypeDescriptor> old = new HashMap<>();
-        before.types().forEach(type -> old.put(type.oid(), type));
-        return after.types().stream()
-                .anyMatch(type -> old.containsKey(type.oid()) && !type.equals(old.get(type.oid())));
+        return !isEnumeration(column.type())
+                && PrintedTypes.differ(attribute.typeOid(), before.types(), after.types());
     }
 
     private static boolean isEnumeration(ClickHouseType type) {
@@ -183,7 +173,10 @@ final class ShapeDecision {
                 keep ? old.conversion() : now.conversion(),
                 now.dimensions(),
                 now.typeOid(),
-                now.typeModifier());
+                now.typeModifier(),
+                (keep ? old.conversion() : now.conversion()) == Conversion.ENUM
+                        ? now.enumNumbers()
+                        : List.of());
     }
 
     private boolean keepsType(ColumnMapping old, ColumnMapping now) {
@@ -209,6 +202,7 @@ final class ShapeDecision {
                 column.conversion(),
                 column.dimensions(),
                 column.typeOid(),
-                column.typeModifier());
+                column.typeModifier(),
+                column.enumNumbers());
     }
 }

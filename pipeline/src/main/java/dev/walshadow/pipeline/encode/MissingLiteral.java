@@ -36,10 +36,11 @@ public final class MissingLiteral {
         ByteBuilder out = new ByteBuilder(64);
         append(column.type(), bytes.toByteArray(), 0, out);
         String value = new String(out.toByteArray(), StandardCharsets.UTF_8);
-        if (value.equals("NULL") || value.equals("[]")) {
+        if (value.equals("NULL") || value.equals("[]") || value.equals("map()")) {
             return null;
         }
         return column.type() instanceof ClickHouseType.Array
+                        || column.type() instanceof ClickHouseType.Map
                 ? "CAST(" + value + ", " + Ddl.literal(column.type().print()) + ")"
                 : value;
     }
@@ -55,6 +56,7 @@ public final class MissingLiteral {
                 yield append(nullable.inner(), bytes, at + 1, out);
             }
             case ClickHouseType.Array array -> array(array.element(), bytes, at, out);
+            case ClickHouseType.Map map -> map(map, bytes, at, out);
             case ClickHouseType.DateTime64 _ -> {
                 ticks(LittleEndian.getLong(bytes, at), type, out);
                 yield at + Long.BYTES;
@@ -83,15 +85,8 @@ public final class MissingLiteral {
     }
 
     private static int array(ClickHouseType element, byte[] bytes, int at, ByteBuilder out) {
-        int count = 0;
-        int shift = 0;
-        int next = at;
-        byte b;
-        do {
-            b = bytes[next++];
-            count |= (b & 0x7F) << shift;
-            shift += 7;
-        } while (b < 0);
+        int count = count(bytes, at);
+        int next = behindCount(bytes, at);
         out.putByte('[');
         for (int i = 0; i < count; i++) {
             if (i > 0) {
@@ -101,5 +96,43 @@ public final class MissingLiteral {
         }
         out.putByte(']');
         return next;
+    }
+
+    private static int map(ClickHouseType.Map type, byte[] bytes, int at, ByteBuilder out) {
+        int count = count(bytes, at);
+        int next = behindCount(bytes, at);
+        out.putAscii("map(");
+        for (int i = 0; i < count; i++) {
+            if (i > 0) {
+                out.putByte(',');
+            }
+            next = append(type.key(), bytes, next, out);
+            out.putByte(',');
+            next = append(type.value(), bytes, next, out);
+        }
+        out.putByte(')');
+        return next;
+    }
+
+    /** RowBinary's LEB128. */
+    private static int count(byte[] bytes, int at) {
+        int count = 0;
+        int shift = 0;
+        int next = at;
+        byte b;
+        do {
+            b = bytes[next++];
+            count |= (b & 0x7F) << shift;
+            shift += 7;
+        } while (b < 0);
+        return count;
+    }
+
+    private static int behindCount(byte[] bytes, int at) {
+        int next = at;
+        while (bytes[next] < 0) {
+            next++;
+        }
+        return next + 1;
     }
 }

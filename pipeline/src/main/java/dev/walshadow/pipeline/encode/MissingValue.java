@@ -13,6 +13,7 @@ import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.EnumNumber;
 import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.postgres.value.TypeOid;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
@@ -30,9 +31,9 @@ final class MissingValue {
 
     private MissingValue() {}
 
-    /** The same for a type whose arrays have commas: all but box. */
+    /** The same for a built-in type: arrays of all but box have commas. */
     static void append(ColumnMapping column, String text, ColumnBuffer out) {
-        append(column, ',', text, out);
+        append(column, column.typeOid() == TypeOid.BOX ? ';' : ',', text, out);
     }
 
     /**
