@@ -36,7 +36,7 @@ final class StructuredValueFuzzTest {
         TypeOid.REGCLASS
     };
     private static final String[] EXTENSIONS = {
-        "hstore", "ltree", "cube", "vector", "halfvec", "sparsevec"
+        "hstore", "ltree", "cube", "vector", "halfvec", "sparsevec", "geometry"
     };
 
     private static void print(ValueCodec codec, byte[] bytes, int offset, int length) {

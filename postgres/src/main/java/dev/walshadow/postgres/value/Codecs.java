@@ -106,6 +106,7 @@ public final class Codecs {
             case "hstore" -> new HstoreText();
             case "ltree" -> ExtensionText::ltree;
             case "cube" -> ExtensionText::cube;
+            case "geometry", "geography" -> GeometryText::geometry;
             case "vector" -> VectorText::vector;
             case "halfvec" -> VectorText::halfvec;
             case "sparsevec" -> VectorText::sparsevec;
