@@ -721,9 +721,11 @@ final class RowEncoderEngineTest {
                 SourceTable.execute(
                         other,
                         "create extension pageinspect",
+                        "create type mood as enum ('%s')".formatted(text),
+                        "create type pair as (m mood, t text)",
                         "create table texts (id int primary key, s text, j json, c char(12), n"
-                                + " name, a text[])",
-                        "insert into texts values (1, '%1$s', '{\"k\":\"%1$s\"}', '%1$s', '%1$s', array['%1$s', null])"
+                                + " name, a text[], m mood, p pair)",
+                        "insert into texts values (1, '%1$s', '{\"k\":\"%1$s\"}', '%1$s', '%1$s', array['%1$s', null], '%1$s', ('%1$s', '%1$s')::pair)"
                                 .formatted(text));
                 SourceTable table = new SourceTable(other, "texts");
                 TableMapping mapping = mapping(table.shape());
@@ -742,10 +744,10 @@ final class RowEncoderEngineTest {
                 if (encoding.equals("SQL_ASCII")) {
                     padded = text + " ".repeat(12 - text.getBytes(StandardCharsets.UTF_8).length);
                 }
-                assertThat(select("SELECT s, j, c, n, a FROM public.texts"))
+                assertThat(select("SELECT s, j, c, n, a, m, p FROM public.texts"))
                         .as(encoding)
                         .containsExactly(
-                                "%1$s|{\"k\":\"%1$s\"}|%2$s|%1$s|['%1$s',NULL]"
+                                "%1$s|{\"k\":\"%1$s\"}|%2$s|%1$s|['%1$s',NULL]|%1$s|(%1$s,%1$s)"
                                         .formatted(text, padded));
                 assertThat(encoder.counts().count(Policy.INVALID_TEXT)).isZero();
             }
