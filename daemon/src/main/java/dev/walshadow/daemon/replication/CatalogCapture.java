@@ -4,6 +4,8 @@ import dev.walshadow.base.Backoff;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.catalog.TypeStructure;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.ShadowSessions;
@@ -12,9 +14,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +51,9 @@ final class CatalogCapture {
     private final int databaseOid;
     private final String database;
     private final Changes changes;
+
+    /** Null: to be found anew. */
+    private @Nullable Set<Integer> rowTypes;
 
     private long holds;
     private long holdNanos;
@@ -105,11 +114,34 @@ final class CatalogCapture {
             return true;
         }
         for (int i = 0; i < boundary.relationCount(); i++) {
-            if (log.find(databaseOid, boundary.relation(i), boundary.nextLsn()) != null) {
+            int oid = boundary.relation(i);
+            if (log.find(databaseOid, oid, boundary.nextLsn()) != null
+                    || rowTypes(boundary.nextLsn()).contains(oid)) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** Relations of the composites that known columns are made of: ALTER TYPE names these only. */
+    private Set<Integer> rowTypes(long position) {
+        Set<Integer> relations = rowTypes;
+        if (relations == null) {
+            relations = new HashSet<>();
+            Set<List<TypeDescriptor>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+            for (RelationDescriptor relation : log.active(position)) {
+                // tables with equal types share one list
+                if (seen.add(relation.types())) {
+                    for (TypeDescriptor type : relation.types()) {
+                        if (type.structure() instanceof TypeStructure.Composite row) {
+                            relations.add(row.relationOid());
+                        }
+                    }
+                }
+            }
+            rowTypes = relations;
+        }
+        return relations;
     }
 
     /**
@@ -188,6 +220,7 @@ final class CatalogCapture {
             news.add(new DescriptorLog.Change(known, null));
         }
         if (!news.isEmpty()) {
+            rowTypes = null;
             log.append(position, present, dropped, databaseOid);
         }
         return news;

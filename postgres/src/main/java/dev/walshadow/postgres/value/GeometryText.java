@@ -64,8 +64,7 @@ final class GeometryText {
         this.at = at;
         this.end = end;
         this.flags = flags;
-        this.pointLength =
-                Double.BYTES * (2 + (flags & FLAG_Z) + ((flags & FLAG_M) == 0 ? 0 : 1));
+        this.pointLength = Double.BYTES * (2 + (flags & FLAG_Z) + ((flags & FLAG_M) == 0 ? 0 : 1));
         this.out = out;
     }
 
@@ -86,8 +85,7 @@ final class GeometryText {
                             : 2 + (flags & FLAG_Z) + ((flags & FLAG_M) == 0 ? 0 : 1);
             at += 2 * Float.BYTES * dimensions;
         }
-        new GeometryText(bytes, at, offset + length, flags, out)
-                .append(srid(bytes, offset), 0);
+        new GeometryText(bytes, at, offset + length, flags, out).append(srid(bytes, offset), 0);
     }
 
     private static int srid(byte[] bytes, int offset) {
