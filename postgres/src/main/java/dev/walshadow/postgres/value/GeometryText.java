@@ -203,12 +203,12 @@ final class GeometryText {
 
     private void appendNumber(int value) {
         for (int i = 0; i < Integer.BYTES; i++) {
-            appendHex(value >>> Byte.SIZE * i);
+            appendHex(value >>> (Byte.SIZE * i));
         }
     }
 
     private void appendHex(int value) {
-        out.putByte(HEX[value >>> 4 & 15]);
+        out.putByte(HEX[(value >>> 4) & 15]);
         out.putByte(HEX[value & 15]);
     }
 
