@@ -86,7 +86,7 @@ final class RelationShapesTest {
                 0,
                 'd',
                 "heap",
-                false,
+                0,
                 table.attributes(),
                 table.primaryKey(),
                 table.identityKey(),

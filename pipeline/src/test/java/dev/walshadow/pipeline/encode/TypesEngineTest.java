@@ -253,9 +253,11 @@ final class TypesEngineTest {
         table.tuples(
                 false,
                 tuple -> {
+                    ByteBuilder key = new ByteBuilder(64);
                     ByteBuilder out = new ByteBuilder(64);
-                    encoder.appendKeyLiteral(
-                            tuple, new RowMeta().transaction(1, 0, 1), table.chunks(), out);
+                    encoder.appendKey(
+                            tuple, new RowMeta().transaction(1, 0, 1), table.chunks(), key);
+                    encoder.appendKeyLiteral(key.array(), 0, out);
                     literals.add(out.toString());
                 });
         for (String literal : literals) {

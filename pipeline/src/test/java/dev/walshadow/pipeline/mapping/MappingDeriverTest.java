@@ -201,7 +201,7 @@ final class MappingDeriverTest {
                 0,
                 'd',
                 "heap",
-                false,
+                0,
                 shape.attributes(),
                 shape.primaryKey(),
                 List.of(),

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** Geometries that a real PostGIS stored and printed; no server of ours has that extension. */
 final class GeometryTextTest {
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Sample(String type, byte[] payload, String text) {}
 
     private static List<Sample> samples() throws IOException {
