@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  *     3 composite: i32 relation, attributes; 4 range: i32 subtype; 5 multirange: i32 range
  * u32 number of type lists, then each: u32 count, u32 type indexes
  * u32 number of relations, then each:
- *     i32 oid, i32 database, string schema, string name, u8 kind, u8 persistence,
- *     u8 hasLocator [i32 tablespace, i32 database, i32 number], i32 toast, i32 owner,
+ *     i32 oid, i32 database, string database, string schema, string name, u8 kind,
+ *     u8 persistence, u8 hasLocator [i32 tablespace, i32 database, i32 number], i32 toast, i32 owner,
  *     u8 replicaIdentity, string accessMethod, u32 parentOid, attributes,
  *     u32 count, i32 primary key attnums; u32 count, i32 identity key attnums; u32 type list index
  * attributes: u32 count, each:
@@ -121,6 +121,7 @@ public final class DescriptorFormat {
     private static void encodeRelation(RelationDescriptor relation, ByteBuilder out) {
         out.putInt(relation.oid());
         out.putInt(relation.databaseOid());
+        putString(relation.name().database(), out);
         putString(relation.name().schema(), out);
         putString(relation.name().name(), out);
         out.putByte(relation.kind());

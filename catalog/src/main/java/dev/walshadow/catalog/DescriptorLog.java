@@ -52,19 +52,33 @@ public final class DescriptorLog implements AutoCloseable {
         return new DescriptorLog(directory, systemIdentifier);
     }
 
-    /**
-     * Adds what one capture found; durable on return. Called by the WAL pump only.
-     *
-     * @param validFromLsn not below {@link #lastLsn()}
-     * @param present relations of {@code databaseOid} (or shared); those that equal the newest
-     *     known version cost nothing
-     * @param droppedOids relations of {@code databaseOid} that no longer exist
-     */
+    /** A relation that no longer exists; of database 0: a database. */
+    public record Dropped(int databaseOid, int relationOid) {}
+
+    /** The same, where all that is gone is of one database. */
     public void append(
             long validFromLsn,
             Collection<RelationDescriptor> present,
             Collection<Integer> droppedOids,
             int databaseOid) {
+        append(
+                validFromLsn,
+                present,
+                droppedOids.stream().map(oid -> new Dropped(databaseOid, oid)).toList());
+    }
+
+    /**
+     * Adds what one capture found, whole or not at all; durable on return. Called by the WAL pump
+     * only.
+     *
+     * @param validFromLsn not below {@link #lastLsn()}
+     * @param present relations of any database; those that equal the newest known version cost
+     *     nothing
+     */
+    public void append(
+            long validFromLsn,
+            Collection<RelationDescriptor> present,
+            Collection<Dropped> dropped) {
         Invariant.check(
                 validFromLsn >= lastLsn,
                 "a capture at "
@@ -77,16 +91,16 @@ public final class DescriptorLog implements AutoCloseable {
                 changed.add(pool.pooled(relation));
             }
         }
-        List<Integer> gone = new ArrayList<>();
-        for (int oid : droppedOids) {
-            if (newest(databaseOid, oid) != null) {
-                gone.add(oid);
+        List<Dropped> gone = new ArrayList<>();
+        for (Dropped each : dropped) {
+            if (newest(each.databaseOid(), each.relationOid()) != null) {
+                gone.add(each);
             }
         }
         ByteBuilder body = new ByteBuilder(256);
-        encodeBody(validFromLsn, databaseOid, changed, gone, body);
+        encodeBody(validFromLsn, changed, gone, body);
         file.append(body);
-        apply(validFromLsn, databaseOid, changed, gone);
+        apply(validFromLsn, changed, gone);
     }
 
     private @Nullable RelationDescriptor newest(int databaseOid, int oid) {
@@ -96,15 +110,14 @@ public final class DescriptorLog implements AutoCloseable {
 
     private static void encodeBody(
             long validFromLsn,
-            int databaseOid,
             List<RelationDescriptor> present,
-            List<Integer> dropped,
+            List<Dropped> dropped,
             ByteBuilder out) {
         out.putLong(validFromLsn);
-        out.putInt(databaseOid);
-        out.putInt(dropped.size());
-        for (int oid : dropped) {
-            out.putInt(oid);
+        out.putInt(dropped.size() * 2);
+        for (Dropped each : dropped) {
+            out.putInt(each.databaseOid());
+            out.putInt(each.relationOid());
         }
         DescriptorFormat.encode(present, out);
     }
@@ -112,18 +125,20 @@ public final class DescriptorLog implements AutoCloseable {
     private void readFrame(byte[] bytes, int offset, int length) {
         DescriptorReader reader = new DescriptorReader(bytes, offset, length, pool);
         long validFromLsn = reader.longNumber();
-        int databaseOid = reader.number();
-        List<Integer> dropped = reader.numbers();
+        List<Integer> numbers = reader.numbers();
+        List<Dropped> dropped = new ArrayList<>();
+        for (int i = 0; i + 1 < numbers.size(); i += 2) {
+            dropped.add(new Dropped(numbers.get(i), numbers.get(i + 1)));
+        }
         List<RelationDescriptor> present = reader.relations();
         reader.expectEnd();
-        apply(validFromLsn, databaseOid, present, dropped);
+        apply(validFromLsn, present, dropped);
     }
 
-    private void apply(
-            long lsn, int databaseOid, List<RelationDescriptor> present, List<Integer> dropped) {
-        for (int oid : dropped) {
-            leave(newest(databaseOid, oid), lsn);
-            put(byOid, new Key(databaseOid, oid), lsn, null);
+    private void apply(long lsn, List<RelationDescriptor> present, List<Dropped> dropped) {
+        for (Dropped each : dropped) {
+            leave(newest(each.databaseOid(), each.relationOid()), lsn);
+            put(byOid, new Key(each.databaseOid(), each.relationOid()), lsn, null);
         }
         // first every storage that was left, then every storage that is occupied: two relations
         // can have exchanged theirs
@@ -176,13 +191,13 @@ public final class DescriptorLog implements AutoCloseable {
     public record Change(@Nullable RelationDescriptor before, @Nullable RelationDescriptor after) {}
 
     /**
-     * What the capture at exactly this position changed; the same as when it was appended. Walks
-     * the whole log.
+     * What the capture at exactly this position changed of databases' relations; the same as when
+     * it was appended. Walks the whole log.
      */
-    public List<Change> changesAt(long lsn, int databaseOid) {
+    public List<Change> changesAt(long lsn) {
         List<Change> changes = new ArrayList<>();
         byOid.forEach((key, history) -> {
-            if (key.databaseOid() == databaseOid && history.changesAt(lsn)) {
+            if (key.databaseOid() != 0 && history.changesAt(lsn)) {
                 changes.add(new Change(history.at(lsn - 1), history.at(lsn)));
             }
         });
@@ -192,13 +207,31 @@ public final class DescriptorLog implements AutoCloseable {
     /** Every relation that exists at {@code lsn}, of all databases. */
     public Collection<RelationDescriptor> active(long lsn) {
         List<RelationDescriptor> active = new ArrayList<>();
-        for (History history : byOid.values()) {
+        byOid.forEach((key, history) -> {
             RelationDescriptor relation = history.at(lsn);
-            if (relation != null) {
+            if (relation != null && key.databaseOid() != 0) {
                 active.add(relation);
             }
-        }
+        });
         return active;
+    }
+
+    /** Every database that is known to exist at {@code lsn}. */
+    public List<DatabaseDescriptor> databases(long lsn) {
+        List<DatabaseDescriptor> databases = new ArrayList<>();
+        byOid.forEach((key, history) -> {
+            RelationDescriptor database = history.at(lsn);
+            if (database != null && key.databaseOid() == 0) {
+                databases.add(DatabaseDescriptor.of(database));
+            }
+        });
+        return databases;
+    }
+
+    /** The database as it is at {@code lsn}; null if unknown or dropped. */
+    public @Nullable DatabaseDescriptor database(int oid, long lsn) {
+        RelationDescriptor found = find(0, oid, lsn);
+        return found == null ? null : DatabaseDescriptor.of(found);
     }
 
     /** The newest capture's position, 0 if there is none. */
@@ -238,7 +271,7 @@ public final class DescriptorLog implements AutoCloseable {
     }
 
     /** One capture of one database, as the file is written anew. */
-    private record Capture(List<RelationDescriptor> present, List<Integer> dropped) {
+    private record Capture(List<RelationDescriptor> present, List<Dropped> dropped) {
         Capture() {
             this(new ArrayList<>(), new ArrayList<>());
         }
@@ -252,7 +285,7 @@ public final class DescriptorLog implements AutoCloseable {
                             captures.computeIfAbsent(lsn, at -> new TreeMap<>())
                                     .computeIfAbsent(key.databaseOid(), of -> new Capture());
                     if (relation == null) {
-                        capture.dropped().add(key.relationOid());
+                        capture.dropped().add(new Dropped(key.databaseOid(), key.relationOid()));
                     } else {
                         capture.present().add(relation);
                     }
@@ -272,7 +305,7 @@ public final class DescriptorLog implements AutoCloseable {
             for (Map.Entry<Integer, Capture> of : at.getValue().entrySet()) {
                 body.clear();
                 Capture capture = of.getValue();
-                encodeBody(at.getKey(), of.getKey(), capture.present(), capture.dropped(), body);
+                encodeBody(at.getKey(), capture.present(), capture.dropped(), body);
                 DescriptorLogFile.putFrame(body, frames, count++);
             }
         }

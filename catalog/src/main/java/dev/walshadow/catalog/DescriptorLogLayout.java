@@ -13,8 +13,9 @@ import java.util.zip.CRC32C;
  * 12 u32 reserved, 0                   8 u32 frame number, from 0
  * 16 u64 system identifier            12 u32 CRC32C of bytes 0 to 11
  * 24 u32 reserved, 0                  16 body:
- * 28 u32 CRC32C of bytes 0 to 27          u64 validFromLsn, i32 database OID,
- *                                         u32 count, i32 dropped OIDs, then
+ * 28 u32 CRC32C of bytes 0 to 27          u64 validFromLsn,
+ *                                         u32 count, i32 database and relation
+ *                                         OIDs of what was dropped, then
  *                                         the present relations ({@link DescriptorFormat})
  *                                     padding to a multiple of 16
  * </pre>

@@ -25,7 +25,10 @@ public final class DescriptorPool {
         return new RelationDescriptor(
                 relation.oid(),
                 relation.databaseOid(),
-                new RelationName(one(relation.name().schema()), relation.name().name()),
+                new RelationName(
+                        one(relation.name().database()),
+                        one(relation.name().schema()),
+                        relation.name().name()),
                 relation.kind(),
                 relation.persistence(),
                 relation.locator(),
@@ -42,6 +45,7 @@ public final class DescriptorPool {
 
     /** Takes over the parts of a relation that another pool made. */
     void keep(RelationDescriptor relation) {
+        one(relation.name().database());
         one(relation.name().schema());
         one(relation.accessMethod());
         one(relation.attributes());

@@ -87,7 +87,7 @@ final class DescriptorReader {
         return new RelationDescriptor(
                 number(),
                 number(),
-                new RelationName(string(), string()),
+                new RelationName(string(), string(), string()),
                 character(),
                 character(),
                 DescriptorFormat.locator(this),

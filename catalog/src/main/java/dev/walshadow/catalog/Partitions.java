@@ -12,21 +12,23 @@ public final class Partitions {
 
     private Partitions() {}
 
-    /** Finds relations of one database, at one position. */
+    /** Finds relations at one position. */
     public interface Lookup {
-        @Nullable RelationDescriptor find(int oid);
+        @Nullable RelationDescriptor find(int databaseOid, int oid);
     }
 
-    /** Among these relations of one database. */
+    /** Among these relations. */
     public static Lookup among(Collection<RelationDescriptor> relations) {
-        Map<Integer, RelationDescriptor> byOid = new HashMap<>();
-        relations.forEach(relation -> byOid.put(relation.oid(), relation));
-        return byOid::get;
+        record Key(int databaseOid, int oid) {}
+        Map<Key, RelationDescriptor> byOid = new HashMap<>();
+        relations.forEach(
+                relation -> byOid.put(new Key(relation.databaseOid(), relation.oid()), relation));
+        return (databaseOid, oid) -> byOid.get(new Key(databaseOid, oid));
     }
 
     /** As they are at {@code lsn}. */
-    public static Lookup at(DescriptorLog log, int databaseOid, long lsn) {
-        return oid -> log.find(databaseOid, oid, lsn);
+    public static Lookup at(DescriptorLog log, long lsn) {
+        return (databaseOid, oid) -> log.find(databaseOid, oid, lsn);
     }
 
     /**
@@ -39,7 +41,7 @@ public final class Partitions {
             if (!at.partition()) {
                 return at;
             }
-            RelationDescriptor parent = parents.find(at.parentOid());
+            RelationDescriptor parent = parents.find(at.databaseOid(), at.parentOid());
             if (parent == null) {
                 return null;
             }

@@ -49,6 +49,26 @@ public record RelationDescriptor(
         return parentOid != 0;
     }
 
+    /** The same under another name. */
+    public RelationDescriptor named(RelationName other) {
+        return new RelationDescriptor(
+                oid,
+                databaseOid,
+                other,
+                kind,
+                persistence,
+                locator,
+                toastRelationOid,
+                ownerRelationOid,
+                replicaIdentity,
+                accessMethod,
+                parentOid,
+                attributes,
+                primaryKey,
+                identityKey,
+                types);
+    }
+
     /** What an operating failure calls this relation. */
     public String label() {
         return name.toString();

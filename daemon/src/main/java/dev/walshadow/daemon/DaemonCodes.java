@@ -23,5 +23,7 @@ public final class DaemonCodes {
     public static final Code TARGET_REFUSED = new Code(1917);
     public static final Code WAIT_TIMED_OUT = new Code(1918);
 
+    public static final Code UNKNOWN_DATABASE = new Code(1919);
+
     private DaemonCodes() {}
 }

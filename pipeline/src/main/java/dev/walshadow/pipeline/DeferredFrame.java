@@ -22,12 +22,13 @@ import dev.walshadow.transaction.ToastValues;
  * </pre>
  */
 final class DeferredFrame implements ToastValues {
-    private final ToastValues baseline;
+    private final BaselineToast baseline;
+    private final RawRecord own = new RawRecord();
 
     /**
      * @param baseline the backup's values, for those that the change's own transaction lacks
      */
-    DeferredFrame(ToastValues baseline) {
+    DeferredFrame(BaselineToast baseline) {
         this.baseline = baseline;
     }
 
@@ -131,7 +132,8 @@ final class DeferredFrame implements ToastValues {
             }
             at += TOAST_HEADER_LENGTH + length;
         }
-        boolean found = baseline.append(toastRelationOid, valueId, out);
+        record(own);
+        boolean found = baseline.append(own.databaseOid(), toastRelationOid, valueId, out);
         baselineUsed |= found;
         return found;
     }

@@ -316,7 +316,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      * @param mapping with the columns of the ticket's, each with the conversion of the rows' form
      */
     public void beginLoad(LoadTicket load, RelationDescriptor shape, TableMapping mapping) {
-        RowEncoder encoder = RowEncoder.compile(shape, mapping, tables.encoding());
+        RowEncoder encoder = RowEncoder.compile(shape, mapping, tables.encoding(shape));
         load.table().loadEncoder = encoder;
     }
 
@@ -458,12 +458,17 @@ public final class Pipeline implements CommitSink, AutoCloseable {
 
     /**
      * Where changes find values of the base backup that neither their transaction nor ClickHouse
-     * has; null from when the watermark has passed the initial load.
+     * has, until {@link #forgetBaselineToast}.
      *
-     * @param values thread safe
+     * @param values of one database; thread safe
      */
-    public void useBaselineToast(@Nullable ToastValues values) {
-        services.baselineToast().use(values);
+    public void useBaselineToast(int databaseOid, ToastValues values) {
+        services.baselineToast().use(databaseOid, values);
+    }
+
+    /** The watermark has passed the initial load: the backup's values are not needed any more. */
+    public void forgetBaselineToast() {
+        services.baselineToast().forget();
     }
 
     /** How far everything is durable; never goes back. */

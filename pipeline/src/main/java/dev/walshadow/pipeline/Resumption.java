@@ -35,7 +35,7 @@ final class Resumption {
         if (shape == null || !selected.test(shape, position)) {
             return null;
         }
-        TargetTable root = tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), position));
+        TargetTable root = tables.rootOf(shape, Partitions.at(log, position));
         if (root != null) {
             return partition(row, shape, root, position);
         }
@@ -189,8 +189,7 @@ final class Resumption {
 
     /** Selected now, but not followed so far. */
     TargetTable selectedLater(RelationDescriptor shape) {
-        TargetTable root =
-                tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), durablePosition));
+        TargetTable root = tables.rootOf(shape, Partitions.at(log, durablePosition));
         String reason = "it has rows from before it was followed";
         return root != null
                 ? joinAnew(shape, root, durablePosition, reason)

@@ -82,7 +82,7 @@ final class TableChanges {
             }
             return;
         }
-        TargetTable root = tables.rootOf(after, Partitions.at(log, after.databaseOid(), position));
+        TargetTable root = tables.rootOf(after, Partitions.at(log, position));
         if (root != null) {
             partition(old, root, change, position);
         } else if (old == null || old.state() == TableState.DROPPED) {
@@ -211,8 +211,7 @@ final class TableChanges {
             if (shape == null || position < leaf.fromPosition() || opened.contains(leaf)) {
                 continue;
             }
-            TargetTable root =
-                    tables.rootOf(shape, Partitions.at(log, shape.databaseOid(), position));
+            TargetTable root = tables.rootOf(shape, Partitions.at(log, position));
             if (root == leaf.root()) {
                 continue;
             }

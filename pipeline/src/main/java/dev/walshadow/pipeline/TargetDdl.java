@@ -156,7 +156,7 @@ final class TargetDdl {
                             from,
                             table.mapped(),
                             table.shape(),
-                            tables.encoding());
+                            tables.encoding(table.shape()));
             case ShapeChange.Beside _ -> {
                 TargetName scratch = tables.scratch("beside", table);
                 TableAlteration.beside(
@@ -168,7 +168,7 @@ final class TargetDdl {
                         from,
                         table.mapped(),
                         table.shape(),
-                        tables.encoding());
+                        tables.encoding(table.shape()));
             }
             case ShapeChange.Load load -> throw notAlterable(table, load.reason());
             case ShapeChange.HeldBack held ->

@@ -31,6 +31,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,7 +54,7 @@ public final class TargetTables {
      * @param metadataDatabase ClickHouse database of the ledger
      * @param sourceName what messages call the source, e.g. host:port
      * @param rules how tables are mapped
-     * @param encoding of the source database's text
+     * @param encoding of a source database's text, by its OID
      * @param onDrop what becomes of a table that is dropped on the source
      * @param keepsDetached rows of a partition that is detached, dropped or truncated stay
      */
@@ -62,7 +63,7 @@ public final class TargetTables {
             long systemIdentifier,
             String sourceName,
             MappingRules rules,
-            SourceEncoding encoding,
+            IntFunction<SourceEncoding> encoding,
             OnDrop onDrop,
             boolean keepsDetached) {}
 
@@ -433,12 +434,12 @@ public final class TargetTables {
 
     private TargetTable table(
             RelationDescriptor shape, @Nullable TableMapping mapping, TableState state) {
-        return new TargetTable(shape, mapping, options.encoding(), state, 0, null);
+        return new TargetTable(shape, mapping, encoding(shape), state, 0, null);
     }
 
     private TargetTable held(RelationDescriptor shape, String reason) {
         log.warn("{} is held back: {}", shape.label(), reason);
-        return TargetTable.held(shape, options.encoding(), reason, 0, null);
+        return TargetTable.held(shape, encoding(shape), reason, 0, null);
     }
 
     /**
@@ -483,7 +484,7 @@ public final class TargetTables {
             TableState state,
             long fromPosition,
             @Nullable Opening opening) {
-        return new TargetTable(shape, mapping, options.encoding(), state, fromPosition, opening);
+        return new TargetTable(shape, mapping, encoding(shape), state, fromPosition, opening);
     }
 
     TargetTable heldBack(
@@ -494,7 +495,7 @@ public final class TargetTables {
         log.warn("{} is held back: {}", shape.label(), reason);
         return TargetTable.held(
                 shape,
-                options.encoding(),
+                encoding(shape),
                 reason,
                 fromPosition,
                 previous == null ? null : new Opening.Hold(previous));
@@ -504,7 +505,7 @@ public final class TargetTables {
     TargetTable quarantinedAgain(TargetTable old, RelationDescriptor shape) {
         TargetTable next =
                 new TargetTable(
-                        shape, null, options.encoding(), TableState.HELD, old.fromPosition(), null);
+                        shape, null, encoding(shape), TableState.HELD, old.fromPosition(), null);
         next.pin(old.pin());
         next.setAside(old.reason(), old.positionLsn());
         next.discardedRows.add(old.discardedRows.sum());
@@ -536,8 +537,8 @@ public final class TargetTables {
         return options.rules();
     }
 
-    SourceEncoding encoding() {
-        return options.encoding();
+    SourceEncoding encoding(RelationDescriptor shape) {
+        return options.encoding().apply(shape.databaseOid());
     }
 
     /** True while rows from before the attach are still delivered: no table is altered in place. */

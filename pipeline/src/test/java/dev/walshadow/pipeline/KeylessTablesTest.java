@@ -287,7 +287,7 @@ final class KeylessTablesTest {
         try (PipelineHarness h = harness(items)) {
             h.tune = options -> options.withBatchRows(1);
             h.started();
-            h.pipeline.useBaselineToast((relation, value, out) -> {
+            h.pipeline.useBaselineToast(ItemsTable.DATABASE, (relation, value, out) -> {
                 out.putBytes(VALUE.getBytes(java.nio.charset.StandardCharsets.UTF_8));
                 return value == 9001;
             });

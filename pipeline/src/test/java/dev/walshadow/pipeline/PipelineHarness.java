@@ -66,7 +66,7 @@ final class PipelineHarness implements AutoCloseable {
                         SYSTEM,
                         "test",
                         MappingRules.defaults().withNames("", metadata, Map.of()),
-                        SourceEncoding.UTF8,
+                        _ -> SourceEncoding.UTF8,
                         TargetTables.OnDrop.RETAIN,
                         false));
     }

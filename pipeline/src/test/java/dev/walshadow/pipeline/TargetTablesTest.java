@@ -76,7 +76,7 @@ final class TargetTablesTest {
                             PipelineHarness.SYSTEM + 1,
                             "other",
                             MappingRules.defaults().withNames("", h.metadata, Map.of()),
-                            SourceEncoding.UTF8,
+                            _ -> SourceEncoding.UTF8,
                             TargetTables.OnDrop.RETAIN,
                             false);
             assertThatThrownBy(() -> TargetTables.open(h.client, options))

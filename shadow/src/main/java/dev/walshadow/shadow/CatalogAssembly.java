@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Puts the rows of {@link CatalogQueries} together. One use, one thread. */
 final class CatalogAssembly {
+    private final boolean namesDatabase;
     private final Map<Integer, Draft> drafts = new LinkedHashMap<>();
     private final Map<Integer, TypeDescriptor> types = new HashMap<>();
     private final Map<Integer, List<TypeStructure.EnumLabel>> labels = new HashMap<>();
@@ -45,13 +46,18 @@ final class CatalogAssembly {
             List<Integer> primaryKey,
             List<Integer> identityKey) {}
 
+    CatalogAssembly(boolean namesDatabase) {
+        this.namesDatabase = namesDatabase;
+    }
+
     void relation(ResultSet row) throws SQLException {
         int number = oid(row, 8);
         Draft draft =
                 new Draft(
                         oid(row, 1),
                         oid(row, 14),
-                        new RelationName(name(row, 2), name(row, 3)),
+                        new RelationName(
+                                namesDatabase ? name(row, 15) : "", name(row, 2), name(row, 3)),
                         character(row, 4),
                         character(row, 5),
                         number == 0 ? null : new RelationLocator(oid(row, 6), oid(row, 7), number),

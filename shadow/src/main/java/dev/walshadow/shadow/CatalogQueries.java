@@ -93,7 +93,7 @@ final class CatalogQueries {
      * 1 oid, 2 schema, 3 name, 4 kind, 5 persistence, 6 tablespace (the database's default where
      * the relation names none), 7 database of the storage (0 if shared), 8 relation number (0: no
      * storage; mapped relations have it in no row), 9 toast, 10 owner of a TOAST relation, 11
-     * identity, 12 access method, 13 parent of a partition, 14 database
+     * identity, 12 access method, 13 parent of a partition, 14 database, 15 its name
      */
     static final String RELATIONS =
             """
@@ -108,7 +108,7 @@ final class CatalogQueries {
                    CASE WHEN c.relispartition THEN coalesce(
                         (SELECT inhparent FROM pg_inherits WHERE inhrelid = c.oid), 0::oid)
                         ELSE 0::oid END,
-                   d.oid
+                   d.oid, d.datname
             FROM wanted w
             JOIN pg_class c ON c.oid = w.oid
             JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -16,10 +16,24 @@ import java.util.Objects;
  * statements whatever the number of relations; those of {@link #read} take one round trip. A read
  * of relations runs in one read-only REPEATABLE READ transaction, or in the caller's where
  * autocommit is off (its settings for the text of values then stay as set here until that
- * transaction's end). Without state; thread safe.
+ * transaction's end). Without changing state; thread safe.
  */
 public final class CatalogReader {
     private static final int FETCH_ROWS = 5000;
+
+    private final boolean namesDatabase;
+
+    /** For one database: relations' names go without it. */
+    public CatalogReader() {
+        this(false);
+    }
+
+    /**
+     * @param namesDatabase relations' names have their database
+     */
+    public CatalogReader(boolean namesDatabase) {
+        this.namesDatabase = namesDatabase;
+    }
 
     @FunctionalInterface
     private interface RowReader<T> {
@@ -94,11 +108,11 @@ public final class CatalogReader {
     }
 
     /** One statement after the other, since a database's whole catalog is not for memory. */
-    private static List<RelationDescriptor> everyRelation(Connection session) throws SQLException {
+    private List<RelationDescriptor> everyRelation(Connection session) throws SQLException {
         try (Statement pin = session.createStatement()) {
             pin.execute(CatalogQueries.PIN_SETTINGS);
         }
-        CatalogAssembly assembly = new CatalogAssembly();
+        CatalogAssembly assembly = new CatalogAssembly(namesDatabase);
         for (Body body : bodies(assembly)) {
             each(session, CatalogQueries.ALL + body.sql(), body.sink());
         }
@@ -106,10 +120,10 @@ public final class CatalogReader {
     }
 
     /** All statements in one text: the driver sends them together and prepares each once. */
-    private static List<RelationDescriptor> namedRelations(Connection session, int[] oids)
+    private List<RelationDescriptor> namedRelations(Connection session, int[] oids)
             throws SQLException {
         String named = CatalogQueries.oidArray(oids);
-        CatalogAssembly assembly = new CatalogAssembly();
+        CatalogAssembly assembly = new CatalogAssembly(namesDatabase);
         List<Body> bodies = bodies(assembly);
         StringBuilder text = new StringBuilder(CatalogQueries.PIN_SETTINGS);
         text.append(";\n").append(CatalogQueries.PIN_PLANS);

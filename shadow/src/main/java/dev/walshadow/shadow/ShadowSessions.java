@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -52,6 +53,9 @@ public final class ShadowSessions implements AutoCloseable {
 
     /** invalid_authorization_specification: no such role, or it may not log in any more. */
     private static final String ROLE_PROBLEM = "28000";
+
+    /** There is no such database, or it allows no connections. */
+    private static final Set<String> UNUSABLE_DATABASE = Set.of("3D000", "55000");
 
     private static final Pattern UNKNOWN_LOCALE =
             Pattern.compile("LC_(?:COLLATE|CTYPE) \"([^\"]+)\", *which is not recognized");
@@ -181,9 +185,22 @@ public final class ShadowSessions implements AutoCloseable {
      */
     public <T> T read(long lsn, String database, Duration stall, Reading<T> reading)
             throws InterruptedException {
+        return read(lsn, List.of(database), stall, reading);
+    }
+
+    /**
+     * The same in any one of these databases, the first that is there: some of them may have
+     * another name by now.
+     *
+     * @param databases not empty
+     */
+    public <T> T read(long lsn, List<String> databases, Duration stall, Reading<T> reading)
+            throws InterruptedException {
+        int next = 0;
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         long deadline = System.nanoTime() + stall.toNanos();
         while (true) {
+            String database = databases.get(next);
             long receiver = sender.awaitApplied(lsn, stall);
             Connection kept = take(database, receiver);
             SQLException failure = null;
@@ -200,8 +217,14 @@ public final class ShadowSessions implements AutoCloseable {
                     LOG.debug("the idle session is of no use any more: {}", e.toString());
                     continue;
                 }
+                if (UNUSABLE_DATABASE.contains(String.valueOf(e.getSQLState()))
+                        && next + 1 < databases.size()) {
+                    next++;
+                    continue;
+                }
                 failure = e;
             }
+            next = 0;
             LOG.info(
                     "reading the shadow again: {}",
                     failure == null ? "it restarted" : failure.toString());

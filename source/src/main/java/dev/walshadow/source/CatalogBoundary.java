@@ -97,6 +97,16 @@ public final class CatalogBoundary {
         return catalogs;
     }
 
+    /** A database was created, dropped or altered: read pg_database again. */
+    public boolean databases() {
+        return (catalogs & Catalogs.DATABASE) != 0;
+    }
+
+    /** Nothing but databases changed. */
+    public boolean onlyDatabases() {
+        return (catalogs & Catalogs.BOUNDARY) == Catalogs.DATABASE;
+    }
+
     /** The relations (tables, indexes, TOAST tables, composites) that relcache messages name. */
     public int relationCount() {
         return relationCount;

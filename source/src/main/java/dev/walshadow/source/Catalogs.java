@@ -53,7 +53,7 @@ public final class Catalogs {
 
     /** What no transaction does that is about relations only which are never captured. */
     static final long NOT_TEMPORARY =
-            CLASS_INSERTED_CAPTURED | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED;
+            CLASS_INSERTED_CAPTURED | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED | DATABASE;
 
     /** A transaction that wrote one of these is a boundary. */
     public static final long BOUNDARY =
@@ -65,10 +65,11 @@ public final class Catalogs {
                     | ENUM
                     | RANGE
                     | TYPE_CHANGED
-                    | NAMESPACE_CHANGED;
+                    | NAMESPACE_CHANGED
+                    | DATABASE;
 
     /** What is remembered of a transaction's writes. */
-    static final long TRACKED = BOUNDARY | TYPE | NAMESPACE | DATABASE;
+    static final long TRACKED = BOUNDARY | TYPE | NAMESPACE;
 
     private Catalogs() {}
 

@@ -30,17 +30,20 @@ public final class DeferredDelivery implements Runnable {
     private static final long POLL_MILLIS = 50;
     private static final long ASK_NANOS = 2_000_000_000L;
 
-    private final DeferredRows rows;
+    private final List<DeferredRows> rows;
     private final BackupTransactions transactions;
     private final BaselineLoader.Sessions sessions;
     private final Positions positions;
 
+    /**
+     * @param rows of each database
+     */
     public DeferredDelivery(
-            DeferredRows rows,
+            List<DeferredRows> rows,
             BackupTransactions transactions,
             BaselineLoader.Sessions sessions,
             Positions positions) {
-        this.rows = rows;
+        this.rows = List.copyOf(rows);
         this.transactions = transactions;
         this.sessions = sessions;
         this.positions = positions;
@@ -50,9 +53,9 @@ public final class DeferredDelivery implements Runnable {
     public void run() {
         long nextAsk = System.nanoTime() + ASK_NANOS;
         try {
-            while (!rows.isEmpty()) {
+            while (!isEmpty()) {
                 takeEnds();
-                if (System.nanoTime() - nextAsk >= 0 && !rows.isEmpty()) {
+                if (System.nanoTime() - nextAsk >= 0 && !isEmpty()) {
                     ask();
                     nextAsk = System.nanoTime() + ASK_NANOS;
                 }
@@ -67,7 +70,7 @@ public final class DeferredDelivery implements Runnable {
     private void takeEnds() throws InterruptedException {
         List<TransactionEnd> ends = transactions.drainEnds();
         if (!ends.isEmpty()) {
-            rows.resolve(ends);
+            resolve(ends);
             transactions.settle();
         }
     }
@@ -90,12 +93,28 @@ public final class DeferredDelivery implements Runnable {
         }
         takeEnds();
         Set<Integer> ended = new HashSet<>(answers.keySet());
-        ended.retainAll(rows.waitsFor());
+        ended.retainAll(waitsFor());
         List<TransactionEnd> before = new ArrayList<>();
         for (int xid : ended) {
             before.add(endedBefore(xid, answers.get(xid)));
         }
-        rows.resolve(before);
+        resolve(before);
+    }
+
+    private boolean isEmpty() {
+        return rows.stream().allMatch(DeferredRows::isEmpty);
+    }
+
+    private Set<Integer> waitsFor() {
+        Set<Integer> xids = new HashSet<>();
+        rows.forEach(each -> xids.addAll(each.waitsFor()));
+        return xids;
+    }
+
+    private void resolve(List<TransactionEnd> ends) throws InterruptedException {
+        for (DeferredRows each : rows) {
+            each.resolve(ends);
+        }
     }
 
     /**
@@ -104,7 +123,7 @@ public final class DeferredDelivery implements Runnable {
      * is taken without its parent's or its subtransactions'.
      */
     private Map<Integer, Status> endedSteadily(TransactionStatuses statuses) {
-        Set<Integer> open = rows.waitsFor();
+        Set<Integer> open = waitsFor();
         Map<Integer, Status> ended = ended(statuses, open);
         while (!ended.isEmpty()) {
             Map<Integer, Status> again = ended(statuses, open);

@@ -16,6 +16,15 @@ public final class Settings {
                         + " `postgres://user[:password]@host[:port][,host2...]/database[?sslmode=...&sslrootcert=...&passfile=...]`."
                         + " The role needs REPLICATION and CONNECT. Every ordinary table of that"
                         + " database replicates.");
+    public static final Setting<List<String>> SOURCE_DATABASES =
+            optional(
+                    "source",
+                    "databases",
+                    Kind.TEXTS,
+                    "[]",
+                    "Databases to follow, by name with `*` as wildcard; the one of `url` if empty."
+                            + " With more than one entry, or a wildcard, a schema arrives as"
+                            + " `<database>_<schema>`.");
     public static final Setting<String> SOURCE_SLOT =
             optional(
                     "source",
@@ -89,7 +98,8 @@ public final class Settings {
                     "include",
                     Kind.TEXTS,
                     "[\"*\"]",
-                    "Tables to replicate, `schema.table` with `*` as wildcard.");
+                    "Tables to replicate, `schema.table` with `*` as wildcard; with several"
+                            + " databases also `database.schema.table`.");
     public static final Setting<List<String>> TABLES_EXCLUDE =
             optional(
                     "tables",
@@ -191,6 +201,7 @@ public final class Settings {
     private static final List<Setting<?>> ALL =
             List.of(
                     SOURCE_URL,
+                    SOURCE_DATABASES,
                     SOURCE_SLOT,
                     SOURCE_PASSWORD_FILE,
                     SOURCE_STATUS_INTERVAL,

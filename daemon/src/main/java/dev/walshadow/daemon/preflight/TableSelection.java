@@ -10,13 +10,12 @@ import java.util.regex.Pattern;
 
 /**
  * Which tables replicate: those that match an include pattern and no exclude pattern. Patterns are
- * {@code schema.table} or {@code table} (any schema), {@code *} matching any run of characters.
- * System schemas never match.
+ * {@code schema.table} or {@code table} (any schema), with several databases also {@code
+ * database.schema.table}, {@code *} matching any run of characters. System schemas never match.
  */
 public final class TableSelection {
-    private final List<String> includes;
-    private final List<Pattern> included;
-    private final List<Pattern> excluded;
+    private final List<Entry> included;
+    private final List<Entry> excluded;
     private final boolean byLeaf;
 
     /**
@@ -24,17 +23,33 @@ public final class TableSelection {
      */
     public TableSelection(List<String> include, List<String> exclude, boolean byLeaf) {
         this.byLeaf = byLeaf;
-        this.includes = List.copyOf(include);
-        this.included = include.stream().map(TableSelection::compile).toList();
-        this.excluded = exclude.stream().map(TableSelection::compile).toList();
+        this.included = include.stream().map(Entry::of).toList();
+        this.excluded = exclude.stream().map(Entry::of).toList();
     }
 
-    private static Pattern compile(String pattern) {
-        StringBuilder regex = new StringBuilder(pattern.contains(".") ? "" : "[^.]*\\.");
-        for (String literal : pattern.split("(?<=\\*)|(?=\\*)", -1)) {
-            regex.append(literal.equals("*") ? ".*" : Pattern.quote(literal));
+    /**
+     * One pattern.
+     *
+     * @param namesDatabase it can be a name with a database
+     */
+    private record Entry(String text, Pattern pattern, boolean namesDatabase) {
+        static Entry of(String text) {
+            StringBuilder regex = new StringBuilder(text.contains(".") ? "" : "[^.]*\\.");
+            for (String literal : text.split("(?<=\\*)|(?=\\*)", -1)) {
+                regex.append(literal.equals("*") ? ".*" : Pattern.quote(literal));
+            }
+            return new Entry(
+                    text,
+                    Pattern.compile(regex.toString(), Pattern.DOTALL),
+                    text.chars().filter(c -> c == '.').count() >= 2);
         }
-        return Pattern.compile(regex.toString(), Pattern.DOTALL);
+
+        boolean matches(RelationName name) {
+            return pattern.matcher(name.in("").toString()).matches()
+                    || (namesDatabase
+                            && !name.database().isEmpty()
+                            && pattern.matcher(name.toString()).matches());
+        }
     }
 
     public boolean matches(RelationName name) {
@@ -42,9 +57,8 @@ public final class TableSelection {
         if (schema.equals("information_schema") || schema.startsWith("pg_")) {
             return false;
         }
-        String text = name.toString();
-        return included.stream().anyMatch(pattern -> pattern.matcher(text).matches())
-                && excluded.stream().noneMatch(pattern -> pattern.matcher(text).matches());
+        return included.stream().anyMatch(entry -> entry.matches(name))
+                && excluded.stream().noneMatch(entry -> entry.matches(name));
     }
 
     /**
@@ -82,15 +96,14 @@ public final class TableSelection {
     /** Include entries without a wildcard that name no table of the source. */
     public List<String> unknown(Collection<RelationDescriptor> relations) {
         List<String> unknown = new ArrayList<>();
-        for (int i = 0; i < includes.size(); i++) {
-            Pattern pattern = included.get(i);
+        for (Entry entry : included) {
             boolean found =
-                    includes.get(i).contains("*")
+                    entry.text().contains("*")
                             || relations.stream()
                                     .filter(relation -> "rmp".indexOf(relation.kind()) >= 0)
-                                    .anyMatch(r -> pattern.matcher(r.name().toString()).matches());
+                                    .anyMatch(relation -> entry.matches(relation.name()));
             if (!found) {
-                unknown.add(includes.get(i));
+                unknown.add(entry.text());
             }
         }
         return unknown;

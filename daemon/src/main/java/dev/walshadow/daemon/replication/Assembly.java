@@ -97,21 +97,19 @@ final class Assembly implements AutoCloseable {
         pages = from.pages();
         archive = new SegmentArchive(state.archive(), pages);
         RecentCommits commits = new RecentCommits(pages.majorVersion());
-        loads = new TableLoads(database, pages.segmentSize(), commits);
-        pipeline = startPipeline(manifest, new Events(events, loads), new SourceValues(database));
+        loads = new TableLoads(database, prepared.databases(), pages.segmentSize(), commits);
+        pipeline =
+                startPipeline(
+                        manifest,
+                        new Events(events, loads),
+                        new SourceValues(prepared.databases()));
         loads.use(pipeline);
         buffer = new TransactionBuffer(bufferOptions(), pipeline);
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
-        tables = new ReplicatedTables(pipeline, prepared.selection(), log);
+        tables = new ReplicatedTables(pipeline, prepared.selection(), prepared.databases(), log);
         sessions = new ShadowSessions(shadow, sender, () -> superusers(database));
-        capture =
-                new CatalogCapture(
-                        log,
-                        sessions,
-                        prepared.database().oid(),
-                        prepared.database().name(),
-                        tables);
+        capture = new CatalogCapture(log, sessions, prepared.databases(), tables);
         source = new LiveWalSource(sourceOptions(database), status, new SourceLog());
         progress = new ProgressKeeper(state.manifest(), status, manifest);
         pump =
@@ -179,12 +177,12 @@ final class Assembly implements AutoCloseable {
     }
 
     private TransactionBuffer.Options bufferOptions() {
-        int followed = prepared.database().oid();
+        FollowedDatabases databases = prepared.databases();
         RecordFilter filter =
                 new RecordFilter() {
                     @Override
                     public boolean keepsDatabase(int databaseOid) {
-                        return databaseOid == followed;
+                        return databases.keeps(databaseOid);
                     }
 
                     @Override
@@ -231,7 +229,8 @@ final class Assembly implements AutoCloseable {
                         pages.majorVersion(),
                         () -> EmbeddedPostgresBinaries.unpack(pages.majorVersion()));
         Set<String> locales = new HashSet<>();
-        prepared.databases().forEach(each -> locales.addAll(List.of(each.collate(), each.ctype())));
+        prepared.databaseRows()
+                .forEach(each -> locales.addAll(List.of(each.collate(), each.ctype())));
         return new ShadowCluster.Options(
                 state.shadow(),
                 state.run(),

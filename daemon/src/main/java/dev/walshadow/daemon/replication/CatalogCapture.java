@@ -2,16 +2,16 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.Backoff;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.catalog.TypeStructure;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.shadow.CatalogReader;
+import dev.walshadow.shadow.DatabaseInfo;
 import dev.walshadow.shadow.ShadowSessions;
 import dev.walshadow.source.CatalogBoundary;
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -29,6 +29,9 @@ import org.slf4j.LoggerFactory;
  * The boundary hold (I2): at a catalog-changing commit the WAL pump waits here until the shadow
  * shows exactly that commit, and what changed is durable in the descriptor log. Nothing further is
  * published meanwhile, since the pump is the only publisher (I14). Used by the pump alone.
+ *
+ * <p>A transaction changes relations of its own database only; besides, it may create, drop, rename
+ * or move others. What one commit did is one entry of the log, durable whole or not at all.
  */
 final class CatalogCapture {
     /** Told what a capture found, before the commit is handed on. */
@@ -47,9 +50,8 @@ final class CatalogCapture {
 
     private final DescriptorLog log;
     private final ShadowSessions sessions;
-    private final CatalogReader reader = new CatalogReader();
-    private final int databaseOid;
-    private final String database;
+    private final CatalogReader reader;
+    private final FollowedDatabases databases;
     private final Changes changes;
 
     /** Null: to be found anew. */
@@ -61,14 +63,13 @@ final class CatalogCapture {
     CatalogCapture(
             DescriptorLog log,
             ShadowSessions sessions,
-            int databaseOid,
-            String database,
+            FollowedDatabases databases,
             Changes changes) {
         this.log = log;
         this.sessions = sessions;
-        this.databaseOid = databaseOid;
-        this.database = database;
+        this.databases = databases;
         this.changes = changes;
+        this.reader = new CatalogReader(databases.several());
     }
 
     long holds() {
@@ -79,6 +80,19 @@ final class CatalogCapture {
         return holdNanos;
     }
 
+    /** What one capture finds. */
+    private static final class Found {
+        final long position;
+        final List<RelationDescriptor> present = new ArrayList<>();
+        final List<DescriptorLog.Dropped> dropped = new ArrayList<>();
+        final List<DescriptorLog.Change> news = new ArrayList<>();
+        @Nullable List<DatabaseDescriptor> databases;
+
+        Found(long position) {
+            this.position = position;
+        }
+    }
+
     /**
      * Captures what a boundary changed; returns when it is durable. A boundary that an earlier
      * process has captured is told again from the log.
@@ -86,28 +100,30 @@ final class CatalogCapture {
     void hold(CatalogBoundary boundary) throws InterruptedException {
         long position = boundary.nextLsn();
         if (position <= log.lastLsn()) {
-            tell(position, boundary.commitLsn(), log.changesAt(position, databaseOid), changes);
+            tell(position, boundary.commitLsn(), log.changesAt(position), changes);
             return;
         }
-        if (!concernsUs(boundary)) {
+        boolean relations = concernsRelations(boundary);
+        if (!relations && !boundary.databases()) {
             return;
-        }
-        boolean all = boundary.allRelations() || boundary.allTypes() || boundary.allNames();
-        int[] named = new int[boundary.relationCount()];
-        for (int i = 0; i < named.length; i++) {
-            named[i] = boundary.relation(i);
         }
         long started = System.nanoTime();
-        List<RelationDescriptor> found =
-                read(boundary.replayLsn(), c -> all ? reader.readAll(c) : reader.read(c, named));
-        List<DescriptorLog.Change> news = record(position, found, all ? null : named);
-        tell(position, boundary.commitLsn(), news, changes);
+        Found found = new Found(position);
+        if (relations) {
+            findRelations(boundary, found);
+        }
+        if (boundary.databases()) {
+            findDatabases(boundary.replayLsn(), found);
+        }
+        keep(found);
+        tell(position, boundary.commitLsn(), found.news, changes);
         holds++;
         holdNanos += System.nanoTime() - started;
     }
 
-    private boolean concernsUs(CatalogBoundary boundary) {
-        if (boundary.databaseOid() != databaseOid && boundary.databaseOid() != 0) {
+    private boolean concernsRelations(CatalogBoundary boundary) {
+        int database = boundary.databaseOid();
+        if (boundary.onlyDatabases() || !databases.follows(database)) {
             return false;
         }
         if (!boundary.mayBeTemporaryOnly()) {
@@ -115,7 +131,7 @@ final class CatalogCapture {
         }
         for (int i = 0; i < boundary.relationCount(); i++) {
             int oid = boundary.relation(i);
-            if (log.find(databaseOid, oid, boundary.nextLsn()) != null
+            if (log.find(database, oid, boundary.nextLsn()) != null
                     || rowTypes(boundary.nextLsn()).contains(oid)) {
                 return true;
             }
@@ -123,7 +139,10 @@ final class CatalogCapture {
         return false;
     }
 
-    /** Relations of the composites that known columns are made of: ALTER TYPE names these only. */
+    /**
+     * Relations of the composites that known columns are made of, in any database: ALTER TYPE names
+     * these only.
+     */
     private Set<Integer> rowTypes(long position) {
         Set<Integer> relations = rowTypes;
         if (relations == null) {
@@ -149,11 +168,30 @@ final class CatalogCapture {
      * seed changed without a hold, so commits in between were decoded with the seed.
      */
     void captureAll(long position, Changes sinceSeed) throws InterruptedException {
-        tell(
-                position,
-                position,
-                record(position, read(position, reader::readAll), null),
-                sinceSeed);
+        captureEverything(position, sinceSeed);
+    }
+
+    /** After a restart with another configuration: takes up and gives up databases. */
+    void captureConfiguration(long position) throws InterruptedException {
+        captureEverything(position, changes);
+    }
+
+    private void captureEverything(long position, Changes told) throws InterruptedException {
+        Found found = new Found(position);
+        for (DatabaseDescriptor now : findDatabases(position, found)) {
+            if (now.followed()) {
+                found.present.removeIf(each -> each.databaseOid() == now.oid());
+                found.news.removeIf(each -> isOf(each, now.oid()));
+                findAll(position, now, found);
+            }
+        }
+        keep(found);
+        tell(position, position, found.news, told);
+    }
+
+    private static boolean isOf(DescriptorLog.Change change, int databaseOid) {
+        RelationDescriptor either = change.after() != null ? change.after() : change.before();
+        return either != null && either.databaseOid() == databaseOid;
     }
 
     private static void tell(
@@ -164,16 +202,151 @@ final class CatalogCapture {
         }
     }
 
-    private interface CatalogRead {
-        List<RelationDescriptor> read(Connection session) throws SQLException;
+    /** Durable first; then for everybody to see. */
+    private void keep(Found found) {
+        if (!found.present.isEmpty() || !found.dropped.isEmpty()) {
+            rowTypes = null;
+            log.append(found.position, found.present, found.dropped);
+        }
+        if (found.databases != null) {
+            databases.update(found.databases);
+        }
     }
 
-    private List<RelationDescriptor> read(long position, CatalogRead reading)
+    // ---- databases
+
+    private List<DatabaseDescriptor> findDatabases(long replayLsn, Found into)
+            throws InterruptedException {
+        List<DatabaseInfo> rows = read(replayLsn, databases.names(), reader::databases);
+        List<DatabaseDescriptor> now = rows.stream().map(databases::described).toList();
+        Map<Integer, DatabaseDescriptor> before = new HashMap<>();
+        databases.known().forEach(each -> before.put(each.oid(), each));
+        for (DatabaseDescriptor each : now) {
+            DatabaseDescriptor old = before.remove(each.oid());
+            if (log.database(each.oid(), into.position) == null || !each.equals(old)) {
+                into.present.add(each.asRelation());
+                findChange(replayLsn, old, each, into);
+            }
+        }
+        for (DatabaseDescriptor gone : before.values()) {
+            into.dropped.add(new DescriptorLog.Dropped(0, gone.oid()));
+            if (gone.followed()) {
+                LOG.info("the database {} was dropped", gone.name());
+                findNothing(gone, into);
+            }
+        }
+        into.databases = now;
+        return now;
+    }
+
+    private void findChange(
+            long replayLsn, @Nullable DatabaseDescriptor old, DatabaseDescriptor now, Found into)
+            throws InterruptedException {
+        if (old == null || !old.followed()) {
+            if (now.followed()) {
+                LOG.info("following the database {} from now on", now.name());
+                findAll(replayLsn, now, into);
+            }
+        } else if (!now.followed()) {
+            LOG.warn(
+                    "the database {}, now {}, is not followed any more: its name is not selected,"
+                            + " or it allows no connections",
+                    old.name(),
+                    now.name());
+            findNothing(now, into);
+        } else if (old.tablespaceOid() != now.tablespaceOid()) {
+            findAll(replayLsn, now, into);
+        } else if (databases.several() && !old.name().equals(now.name())) {
+            LOG.info("the database {} was renamed to {}", old.name(), now.name());
+            for (RelationDescriptor relation : active(now.oid(), into.position).values()) {
+                RelationDescriptor renamed = relation.named(relation.name().in(now.name()));
+                into.present.add(renamed);
+                into.news.add(new DescriptorLog.Change(relation, renamed));
+            }
+        }
+    }
+
+    private void findAll(long replayLsn, DatabaseDescriptor database, Found into)
+            throws InterruptedException {
+        add(
+                database.oid(),
+                read(replayLsn, List.of(database.name()), reader::readAll),
+                active(database.oid(), into.position),
+                into);
+    }
+
+    private void findNothing(DatabaseDescriptor database, Found into) {
+        add(database.oid(), List.of(), active(database.oid(), into.position), into);
+    }
+
+    private Map<Integer, RelationDescriptor> active(int databaseOid, long position) {
+        Map<Integer, RelationDescriptor> active = new HashMap<>();
+        log.active(position).stream()
+                .filter(relation -> relation.databaseOid() == databaseOid)
+                .forEach(relation -> active.put(relation.oid(), relation));
+        return active;
+    }
+
+    // ---- relations of the committing transaction's database
+
+    private void findRelations(CatalogBoundary boundary, Found into) throws InterruptedException {
+        int database = boundary.databaseOid();
+        List<String> name = List.of(String.valueOf(databases.name(database)));
+        if (boundary.allRelations() || boundary.allTypes() || boundary.allNames()) {
+            add(
+                    database,
+                    read(boundary.replayLsn(), name, reader::readAll),
+                    active(database, into.position),
+                    into);
+            return;
+        }
+        int[] named = new int[boundary.relationCount()];
+        Map<Integer, RelationDescriptor> before = new HashMap<>();
+        for (int i = 0; i < named.length; i++) {
+            named[i] = boundary.relation(i);
+            RelationDescriptor known = log.find(database, named[i], into.position);
+            if (known != null) {
+                before.put(named[i], known);
+            }
+        }
+        add(
+                database,
+                read(boundary.replayLsn(), name, session -> reader.read(session, named)),
+                before,
+                into);
+    }
+
+    /**
+     * @param before those that are known of what was asked for; what is not found of them is gone
+     */
+    private void add(
+            int database,
+            List<RelationDescriptor> found,
+            Map<Integer, RelationDescriptor> before,
+            Found into) {
+        for (RelationDescriptor relation : found) {
+            RelationDescriptor known = log.find(database, relation.oid(), into.position);
+            before.remove(relation.oid());
+            if (!relation.equals(known)) {
+                into.present.add(relation);
+                into.news.add(new DescriptorLog.Change(known, relation));
+            }
+        }
+        for (RelationDescriptor known : before.values()) {
+            into.dropped.add(new DescriptorLog.Dropped(database, known.oid()));
+            into.news.add(new DescriptorLog.Change(known, null));
+        }
+    }
+
+    /**
+     * @param names of databases, any of which will do
+     */
+    private <T> T read(long position, List<String> names, ShadowSessions.Reading<T> reading)
             throws InterruptedException {
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         while (true) {
             try {
-                return sessions.read(position, database, STALL, reading::read);
+                return sessions.read(position, names, STALL, reading);
             } catch (RetryException e) {
                 LOG.warn(
                         "the shadow does not answer at {}: {}; waiting for it",
@@ -182,47 +355,5 @@ final class CatalogCapture {
                 backoff.pause();
             }
         }
-    }
-
-    /**
-     * Makes durable what was found.
-     *
-     * @param named the relations that were asked for; null: all were
-     */
-    private List<DescriptorLog.Change> record(
-            long position, List<RelationDescriptor> found, int @Nullable [] named) {
-        Map<Integer, RelationDescriptor> before = new HashMap<>();
-        if (named == null) {
-            log.active(position).stream()
-                    .filter(relation -> relation.databaseOid() == databaseOid)
-                    .forEach(relation -> before.put(relation.oid(), relation));
-        } else {
-            for (int oid : named) {
-                RelationDescriptor known = log.find(databaseOid, oid, position);
-                if (known != null) {
-                    before.put(oid, known);
-                }
-            }
-        }
-        List<RelationDescriptor> present = new ArrayList<>();
-        List<DescriptorLog.Change> news = new ArrayList<>();
-        for (RelationDescriptor relation : found) {
-            RelationDescriptor known = log.find(databaseOid, relation.oid(), position);
-            before.remove(relation.oid());
-            if (!relation.equals(known)) {
-                present.add(relation);
-                news.add(new DescriptorLog.Change(known, relation));
-            }
-        }
-        List<Integer> dropped = new ArrayList<>();
-        for (RelationDescriptor known : before.values()) {
-            dropped.add(known.oid());
-            news.add(new DescriptorLog.Change(known, null));
-        }
-        if (!news.isEmpty()) {
-            rowTypes = null;
-            log.append(position, present, dropped, databaseOid);
-        }
-        return news;
     }
 }

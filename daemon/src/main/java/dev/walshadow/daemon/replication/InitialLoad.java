@@ -10,9 +10,9 @@ import dev.walshadow.bootstrap.backup.BackupOutcome;
 import dev.walshadow.bootstrap.backup.BaseBackupRun;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.bootstrap.load.BackupTransactions;
-import dev.walshadow.bootstrap.load.BaselineLoader;
 import dev.walshadow.bootstrap.load.DeferredDelivery;
 import dev.walshadow.bootstrap.load.DeferredRows;
+import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
@@ -37,6 +37,8 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -45,7 +47,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -70,7 +71,6 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class InitialLoad implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InitialLoad.class);
-    private static final int WALKERS = 2;
     private static final long REPORT_NANOS = 10_000_000_000L;
     private static final Duration CATALOG_LOCK_PATIENCE = Duration.ofMinutes(10);
 
@@ -87,19 +87,19 @@ final class InitialLoad implements AutoCloseable {
     private final Thread backup;
 
     private @Nullable BackupTransactions transactions;
-    private volatile @Nullable BaselineLoader loader;
+    private volatile @Nullable DatabaseLoaders loader;
     private volatile @Nullable BackupProgress progress;
     private volatile @Nullable BackupOutcome outcome;
     private volatile boolean loaded;
     private volatile @Nullable Throwable failure;
-    private Map<Integer, String> damaged = Map.of();
+    private Map<Integer, Map<Integer, String>> damaged = Map.of();
     private boolean handedOff;
     private long handedOffAt;
     private boolean damageTold;
     private boolean completed;
 
     /** Shapes before B. */
-    private record Seed(List<RelationDescriptor> relations) {}
+    private record Seed(List<DatabaseDescriptor> databases, List<RelationDescriptor> relations) {}
 
     InitialLoad(
             Configuration configuration,
@@ -133,9 +133,11 @@ final class InitialLoad implements AutoCloseable {
         }
         for (Path directory :
                 List.of(state.descriptorLog(), state.archive(), state.deferred(), state.spill())) {
-            try (Stream<Path> files = Files.list(directory)) {
-                for (Path file : files.toList()) {
-                    Files.deleteIfExists(file);
+            try (Stream<Path> files = Files.walk(directory)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    if (!file.equals(directory)) {
+                        Files.deleteIfExists(file);
+                    }
                 }
             } catch (IOException e) {
                 throw new ConfigurationException(
@@ -156,14 +158,20 @@ final class InitialLoad implements AutoCloseable {
     }
 
     private Seed readSeed() {
-        CatalogReader reader = new CatalogReader();
-        try (Connection session = source.open()) {
-            session.setAutoCommit(false);
-            session.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-            session.setReadOnly(true);
-            List<RelationDescriptor> relations = reader.readAll(session);
-            session.commit();
-            return new Seed(relations);
+        FollowedDatabases databases = prepared.databases();
+        CatalogReader reader = new CatalogReader(databases.several());
+        List<RelationDescriptor> relations = new ArrayList<>();
+        try {
+            try (Connection session = source.open()) {
+                databases.update(
+                        reader.databases(session).stream().map(databases::described).toList());
+            }
+            for (DatabaseDescriptor database : databases.followed()) {
+                try (Connection session = databases.open(database.oid())) {
+                    relations.addAll(reader.readAll(session));
+                }
+            }
+            return new Seed(List.copyOf(databases.known()), List.copyOf(relations));
         } catch (SQLException e) {
             throw new RetryException(
                     BootstrapCodes.SOURCE_QUERY,
@@ -210,7 +218,7 @@ final class InitialLoad implements AutoCloseable {
                         0);
         try {
             outcome = BaseBackupRun.run(connection, options, new LateLoader(), new Listener());
-            BaselineLoader ended = Objects.requireNonNull(loader, "the backup has started");
+            DatabaseLoaders ended = Objects.requireNonNull(loader, "the backup has started");
             LOG.info("base backup received, {} rows so far", ended.rows());
             damaged = ended.finish();
             loaded = true;
@@ -238,7 +246,7 @@ final class InitialLoad implements AutoCloseable {
             long nanos = System.nanoTime();
             if (nanos - nextReport >= 0) {
                 nextReport = nanos + REPORT_NANOS;
-                BaselineLoader walking = loader;
+                DatabaseLoaders walking = loader;
                 LOG.info(
                         "initial load: {}, {} rows",
                         describe(),
@@ -288,7 +296,9 @@ final class InitialLoad implements AutoCloseable {
         Set<RewrittenCatalog> rewritten = rewrittenCatalogs();
         rewritten.forEach(each -> keptFiles.add(each.locator()));
         DescriptorLog log = DescriptorLog.open(state.descriptorLog(), identifier);
-        log.append(1, seed.relations(), List.of(), prepared.database().oid());
+        List<RelationDescriptor> first = new ArrayList<>(seed.relations());
+        seed.databases().forEach(each -> first.add(each.asRelation()));
+        log.append(1, first, List.of());
         StreamSnapshot from =
                 StreamSnapshot.initial(
                         pages,
@@ -310,9 +320,9 @@ final class InitialLoad implements AutoCloseable {
         Assembly assembly = assembler.assemble(log, from, startLsn, manifest);
         BackupTransactions open = new BackupTransactions(prepared.major(), startLsn);
         transactions = open;
-        BaselineLoader walking;
+        DatabaseLoaders walking;
         try {
-            walking = newLoader(assembly);
+            walking = newLoaders(assembly);
         } catch (RuntimeException | Error e) {
             assembly.close();
             throw e;
@@ -340,30 +350,17 @@ final class InitialLoad implements AutoCloseable {
         }
     }
 
-    private BaselineLoader newLoader(Assembly assembly) {
-        int database = prepared.database().oid();
-        List<RelationDescriptor> tables =
-                seed.relations().stream()
-                        .filter(each -> prepared.tables().wantsBaseline(database, each.oid()))
-                        .toList();
-        Set<Integer> owners =
-                tables.stream().map(RelationDescriptor::oid).collect(Collectors.toSet());
-        List<RelationDescriptor> toast =
-                seed.relations().stream()
-                        .filter(each -> each.kind() == 't')
-                        .filter(each -> owners.contains(each.ownerRelationOid()))
-                        .toList();
-        return new BaselineLoader(
-                new BaselineLoader.Options(
+    private DatabaseLoaders newLoaders(Assembly assembly) {
+        return new DatabaseLoaders(
+                new DatabaseLoaders.Options(
                         state.deferred(),
                         prepared.identity().systemIdentifier(),
-                        database,
                         SourceDatabase.postgresMicrosNow(),
-                        WALKERS,
                         configuration.get(Settings.MEMORY_BATCHES) / 4),
-                tables,
-                toast,
-                new PipelineBaseline(assembly.pipeline),
+                prepared.databases().followed(),
+                seed.relations(),
+                assembly.pipeline,
+                prepared.tables()::wantsBaseline,
                 source::open);
     }
 
@@ -388,10 +385,14 @@ final class InitialLoad implements AutoCloseable {
     }
 
     private void setDamagedAside(Assembly assembly, BackupOutcome ended) {
-        int database = prepared.database().oid();
-        damaged.forEach((relation, what) ->
-                assembly.pipeline.quarantine(
-                        database, relation, BootstrapCodes.DAMAGED_PAGE, what, ended.startLsn()));
+        damaged.forEach((database, tables) ->
+                tables.forEach((relation, what) ->
+                        assembly.pipeline.quarantine(
+                                database,
+                                relation,
+                                BootstrapCodes.DAMAGED_PAGE,
+                                what,
+                                ended.startLsn())));
     }
 
     private void handOff(Assembly assembly, long position) throws InterruptedException {
@@ -421,8 +422,8 @@ final class InitialLoad implements AutoCloseable {
                         ended.startLsn(),
                         ended.endLsn()));
         completed = true;
-        assembly.pipeline.useBaselineToast(null);
-        BaselineLoader finished = Objects.requireNonNull(loader, "the backup has started");
+        assembly.pipeline.forgetBaselineToast();
+        DatabaseLoaders finished = Objects.requireNonNull(loader, "the backup has started");
         LOG.info(
                 "initial load done: {} rows from {}; streaming from {}",
                 finished.rows(),
@@ -444,21 +445,20 @@ final class InitialLoad implements AutoCloseable {
             Prepared prepared,
             @Nullable BackupTransactions known)
             throws InterruptedException {
-        DeferredRows rows =
-                DeferredRows.open(
+        List<DeferredRows> rows =
+                DatabaseLoaders.deferred(
                         state.deferred(),
                         prepared.identity().systemIdentifier(),
-                        prepared.database().oid(),
-                        new PipelineBaseline(assembly.pipeline));
+                        assembly.pipeline);
         if (rows.isEmpty()) {
             assembly.pump.observe(null, null);
             return;
         }
         BackupTransactions transactions =
-                known != null ? known : new BackupTransactions(prepared.major(), rows.snapshot());
-        LOG.info(
-                "rows of {} transactions that are still open wait for their end",
-                rows.waitsFor().size());
+                known != null
+                        ? known
+                        : new BackupTransactions(prepared.major(), rows.getFirst().snapshot());
+        LOG.info("rows of transactions that are still open wait for their end");
         assembly.pump.observe(transactions::onRecord, null);
         assembly.pump.holdFloorAt(transactions::floor);
         assembly.keepShapes();
@@ -481,7 +481,7 @@ final class InitialLoad implements AutoCloseable {
 
     void progress(ObjectNode into) {
         BackupProgress now = progress;
-        BaselineLoader current = loader;
+        DatabaseLoaders current = loader;
         if (now != null) {
             into.put("bytes", now.bytesDone());
             into.put("bytes_total", now.bytesTotal());
@@ -527,7 +527,7 @@ final class InitialLoad implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        BaselineLoader current = loader;
+        DatabaseLoaders current = loader;
         if (current != null && !completed) {
             current.close();
         }

@@ -5,8 +5,8 @@ import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.transaction.CommittedChanges;
 import dev.walshadow.transaction.ToastValues;
 
-/** The initial load's way into the pipeline. */
-record PipelineBaseline(Pipeline pipeline) implements BaselineSink {
+/** The initial load's way into the pipeline, for one database. */
+record PipelineBaseline(Pipeline pipeline, int databaseOid) implements BaselineSink {
     @Override
     public long submit(CommittedChanges rows) throws InterruptedException {
         return pipeline.submitBaseline(rows);
@@ -19,11 +19,11 @@ record PipelineBaseline(Pipeline pipeline) implements BaselineSink {
 
     @Override
     public void toastReady(ToastValues values) {
-        pipeline.useBaselineToast(values);
+        pipeline.useBaselineToast(databaseOid, values);
     }
 
     @Override
-    public void tableComplete(int databaseOid, int relationOid) throws InterruptedException {
-        pipeline.baselineComplete(databaseOid, relationOid);
+    public void tableComplete(int database, int relationOid) throws InterruptedException {
+        pipeline.baselineComplete(database, relationOid);
     }
 }

@@ -3,35 +3,44 @@ package dev.walshadow.daemon.replication;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
+import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.preflight.DatabaseSelection;
 import dev.walshadow.daemon.preflight.Findings;
 import dev.walshadow.daemon.preflight.SourceCheck;
 import dev.walshadow.daemon.preflight.TableSelection;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.DatabaseInfo;
 import dev.walshadow.source.replication.ReplicationConnection;
 import dev.walshadow.source.replication.SystemIdentity;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Looks at source, target and state before anything is changed, and reports every fault at once.
  */
 final class Preflight {
+    private static final Logger LOG = LoggerFactory.getLogger(Preflight.class);
+
     private final Configuration configuration;
     private final StateDirectory state;
     private final SourceDatabase source;
+    private final DatabaseSelection selectedDatabases;
     private final Findings findings = new Findings();
 
     private @Nullable Manifest manifest;
@@ -41,6 +50,7 @@ final class Preflight {
     private int major;
     private String serverVersion = "";
     private List<DatabaseInfo> databases = List.of();
+    private @Nullable FollowedDatabases followed;
     private List<RelationDescriptor> relations = List.of();
     private List<String> superusers = List.of();
     private @Nullable ClickHouseClient target;
@@ -50,6 +60,7 @@ final class Preflight {
         this.configuration = configuration;
         this.state = state;
         this.source = source;
+        this.selectedDatabases = DatabaseSelection.of(configuration, source.settings().database());
     }
 
     /**
@@ -85,7 +96,7 @@ final class Preflight {
                 major,
                 serverVersion,
                 manifest,
-                followed(),
+                Objects.requireNonNull(followed),
                 databases,
                 relations,
                 superusers,
@@ -153,52 +164,68 @@ final class Preflight {
     }
 
     private void checkCatalog(TableSelection selection) throws SQLException {
-        CatalogReader reader = new CatalogReader();
+        CatalogReader reader = new CatalogReader(selectedDatabases.several());
         try (Connection session = source.openOrExplain()) {
             major = session.getMetaData().getDatabaseMajorVersion();
             serverVersion = session.getMetaData().getDatabaseProductVersion();
             String slot = configuration.get(Settings.SOURCE_SLOT);
             SourceCheck.check(session, slot, manifest != null, findings);
-            session.setAutoCommit(false);
-            session.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-            session.setReadOnly(true);
             databases = reader.databases(session);
-            relations = reader.readAll(session);
             superusers = reader.superusers(session);
-            session.commit();
         }
+        checkDatabases();
+        FollowedDatabases known = new FollowedDatabases(selectedDatabases, source, databases);
+        followed = known;
+        for (DatabaseInfo database : databases) {
+            if (database.allowsConnections() && selectedDatabases.names(database.name())) {
+                note(() -> SourceEncoding.named(database.encoding()));
+            }
+        }
+        List<RelationDescriptor> all = new ArrayList<>();
+        for (DatabaseDescriptor database : known.followed()) {
+            try (Connection session = source.open(database.name())) {
+                all.addAll(reader.readAll(session));
+            }
+        }
+        relations = all;
         for (String unknown : selection.unknown(relations)) {
             findings.add(
                     DaemonCodes.UNKNOWN_TABLE,
                     "[tables] include names "
                             + unknown
-                            + ", but the source database "
-                            + source.settings().database()
-                            + " has no such table; create it, or take"
-                            + " it out");
+                            + ", but the source has no such table in "
+                            + (known.several()
+                                    ? "the followed databases"
+                                    : "the database " + source.settings().database())
+                            + "; create it, or take it out");
         }
     }
 
     private TargetTables checkTarget(ClickHouseClient client, TableSelection selection) {
         client.ping();
         long identifier = identity == null ? 0 : identity.systemIdentifier();
-        String encoding = databases.isEmpty() ? "UTF8" : followed().encoding();
+        FollowedDatabases known = followed;
         TargetTables tables =
-                Targets.tables(configuration, client, identifier, source.settings(), encoding);
+                Targets.tables(
+                        configuration,
+                        client,
+                        identifier,
+                        source.settings(),
+                        oid -> known == null ? SourceEncoding.UTF8 : known.encoding(oid));
         if (identity != null && manifest == null) {
             tables.problems(selection.of(relations)).forEach(findings::addLine);
         }
         return tables;
     }
 
-    private DatabaseInfo followed() {
-        String name = source.settings().database();
-        return databases.stream()
-                .filter(database -> database.name().equals(name))
-                .findFirst()
-                .orElseThrow(() ->
-                        new ConfigurationException(
-                                DaemonCodes.SOURCE_UNREACHABLE,
-                                "the source has no database " + name));
+    /** A database can have gone while it was followed: that is for the stream to tell. */
+    private void checkDatabases() {
+        for (String problem : selectedDatabases.problems(databases)) {
+            if (manifest == null || !selectedDatabases.several()) {
+                findings.add(DaemonCodes.UNKNOWN_DATABASE, "[source] databases: " + problem);
+            } else {
+                LOG.warn("{} [source] databases: {}", DaemonCodes.UNKNOWN_DATABASE, problem);
+            }
+        }
     }
 }

@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * @param sourceName host, port and database, without secrets
  * @param manifest of an earlier, completed attach; null: this is the first
  * @param major of the source, 15 to 18
- * @param database the followed one
- * @param relations every relation of the followed database, for the seed of a first attach
+ * @param databases which are followed; lives on with the stream
+ * @param databaseRows the source's databases at the start
+ * @param relations every relation of the followed databases
  * @param superusers roles to read the shadow with, best first
  */
 record Prepared(
@@ -28,8 +29,8 @@ record Prepared(
         int major,
         String serverVersion,
         @Nullable Manifest manifest,
-        DatabaseInfo database,
-        List<DatabaseInfo> databases,
+        FollowedDatabases databases,
+        List<DatabaseInfo> databaseRows,
         List<RelationDescriptor> relations,
         List<String> superusers,
         TableSelection selection,

@@ -1,5 +1,6 @@
 package dev.walshadow.daemon.replication;
 
+import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
@@ -10,8 +11,10 @@ import dev.walshadow.pipeline.RelationChange;
 import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,11 +24,17 @@ import org.jspecify.annotations.Nullable;
 final class ReplicatedTables implements CatalogCapture.Changes {
     private final Pipeline pipeline;
     private final TableSelection selection;
+    private final FollowedDatabases databases;
     private final DescriptorLog log;
 
-    ReplicatedTables(Pipeline pipeline, TableSelection selection, DescriptorLog log) {
+    ReplicatedTables(
+            Pipeline pipeline,
+            TableSelection selection,
+            FollowedDatabases databases,
+            DescriptorLog log) {
         this.pipeline = pipeline;
         this.selection = selection;
+        this.databases = databases;
         this.log = log;
     }
 
@@ -39,6 +48,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
             if (before != null || after != null) {
                 boolean older =
                         (before == null && change.before() != null)
+                                || (after != null && isNewlyFollowed(after, position))
                                 || (after != null && hasForeignStorage(after, position));
                 selected.add(new RelationChange(before, after, older));
             }
@@ -48,11 +58,49 @@ final class ReplicatedTables implements CatalogCapture.Changes {
 
     private @Nullable RelationDescriptor selected(
             @Nullable RelationDescriptor relation, long position) {
-        return relation != null
-                        && selection.matches(
-                                relation, Partitions.at(log, relation.databaseOid(), position))
-                ? relation
-                : null;
+        return relation != null && selects(relation, position) ? relation : null;
+    }
+
+    /** Whether it is a table to be followed, by its shape of this position. */
+    boolean selects(RelationDescriptor relation, long position) {
+        return selects(selection, databases, log, relation, position);
+    }
+
+    static boolean selects(
+            TableSelection selection,
+            FollowedDatabases databases,
+            DescriptorLog log,
+            RelationDescriptor relation,
+            long position) {
+        DatabaseDescriptor database = log.database(relation.databaseOid(), position);
+        return database != null
+                && databases.wants(database)
+                && selection.matches(relation, Partitions.at(log, position));
+    }
+
+    /** Tables that are selected and in the log, but that the pipeline has never heard of. */
+    void tellMissing(long position) throws InterruptedException {
+        Set<Long> known = new HashSet<>();
+        pipeline.tables()
+                .forEach(table -> known.add(key(table.databaseOid(), table.relationOid())));
+        List<RelationChange> missing = new ArrayList<>();
+        for (RelationDescriptor relation : log.active(position)) {
+            if (!known.contains(key(relation.databaseOid(), relation.oid()))
+                    && selects(relation, position)) {
+                missing.add(new RelationChange(null, relation, true));
+            }
+        }
+        hand(position, position, missing);
+    }
+
+    private static long key(int databaseOid, int relationOid) {
+        return (long) databaseOid << 32 | Integer.toUnsignedLong(relationOid);
+    }
+
+    /** A clone has its template's rows; others have been there unseen. */
+    private boolean isNewlyFollowed(RelationDescriptor relation, long position) {
+        DatabaseDescriptor before = log.database(relation.databaseOid(), position - 1);
+        return before == null || !before.followed();
     }
 
     /** Storage that was filled as another relation's, whose rows nobody kept. */

@@ -4,7 +4,6 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
-import dev.walshadow.catalog.Partitions;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.state.Manifest;
@@ -116,16 +115,18 @@ public final class Replication implements AutoCloseable {
         StreamSnapshot from =
                 new SegmentArchive(state.archive(), pages).resumeAt(manifest.resumeFloor());
         DescriptorLog log = DescriptorLog.open(state.descriptorLog(), manifest.systemIdentifier());
+        prepared.databases().resume(log, manifest.durablePosition());
         prepared.tables()
                 .resume(
                         log,
                         manifest.durablePosition(),
                         (relation, position) ->
-                                prepared.selection()
-                                        .matches(
-                                                relation,
-                                                Partitions.at(
-                                                        log, relation.databaseOid(), position)));
+                                ReplicatedTables.selects(
+                                        prepared.selection(),
+                                        prepared.databases(),
+                                        log,
+                                        relation,
+                                        position));
         Assembly parts = assemble(log, from, manifest.resumeFloor(), manifest);
         LOG.info(
                 "resuming at {}; durable up to {}",
@@ -143,9 +144,37 @@ public final class Replication implements AutoCloseable {
         }
         parts.pump.holdWith(parts.capture);
         parts.pump.keepProgress();
+        boolean differ = prepared.databases().differFromConfiguration();
+        if (differ || log.lastLsn() > manifest.durablePosition()) {
+            parts.pump.ask(new Reconfiguration(parts, manifest, differ));
+        }
         InitialLoad.deliverDeferred(parts, state, source, prepared, null);
         parts.shadow.start();
         parts.pump.run();
+    }
+
+    /**
+     * Takes up the databases that the configuration names and the log does not have, and gives up
+     * others: once the stream has reached what the shadow has, so that its catalogs are those of
+     * the position. No commit stands for that, so after a kill it is not told again: what of it had
+     * not arrived is looked for.
+     */
+    private record Reconfiguration(Assembly parts, Manifest resumed, boolean differ)
+            implements WalPump.Errand {
+        @Override
+        public void run(long handedOn) throws InterruptedException {
+            long applied = parts.sender.appliedLsn();
+            boolean ahead = applied == 0 || handedOn < Math.max(applied, resumed.handedOn());
+            long told = Math.max(parts.log.lastLsn(), resumed.durablePosition());
+            if (ahead || handedOn <= told) {
+                parts.pump.ask(this);
+                return;
+            }
+            if (differ) {
+                parts.capture.captureConfiguration(handedOn);
+            }
+            parts.tables.tellMissing(handedOn);
+        }
     }
 
     /** Builds the parts and makes them those that status and close see. */

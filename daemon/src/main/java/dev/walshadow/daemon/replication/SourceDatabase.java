@@ -13,16 +13,22 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.function.Supplier;
 
 /** SQL sessions on the source. Reads only. */
 public final class SourceDatabase {
     /** Of a page's header and of the longer one at a segment's start. */
     private static final int SHORT_PAGE_HEADER = 24;
 
+    /** invalid_catalog_name. */
+    private static final String NO_SUCH_DATABASE = "3D000";
+
     private static final int LONG_PAGE_HEADER = 40;
     private static final int PAGE = 8192;
 
     private final ConnectionSettings settings;
+    private volatile Supplier<List<String>> names = List::of;
 
     public SourceDatabase(ConnectionSettings settings) {
         this.settings = settings;
@@ -43,13 +49,36 @@ public final class SourceDatabase {
         return settings;
     }
 
+    /** What else to connect to when the database of the url is not there under its name. */
+    void useNames(Supplier<List<String>> newNames) {
+        names = newNames;
+    }
+
+    /** A session on the database of the url, or on another if that has been renamed or dropped. */
     public Connection open() throws SQLException {
-        return DriverManager.getConnection(settings.jdbcUrl(), settings.jdbcProperties());
+        try {
+            return open(settings);
+        } catch (SQLException e) {
+            if (NO_SUCH_DATABASE.equals(e.getSQLState())) {
+                for (String name : names.get()) {
+                    try {
+                        return open(name);
+                    } catch (SQLException other) {
+                        e.addSuppressed(other);
+                    }
+                }
+            }
+            throw e;
+        }
+    }
+
+    private static Connection open(ConnectionSettings to) throws SQLException {
+        return DriverManager.getConnection(to.jdbcUrl(), to.jdbcProperties());
     }
 
     /** A session on another database of the same server. */
-    Connection open(String database) throws SQLException {
-        return new SourceDatabase(settings.withDatabase(database)).open();
+    public Connection open(String database) throws SQLException {
+        return open(settings.withDatabase(database));
     }
 
     /** Opens for preflight: a failure is one message with its remedy. */

@@ -9,25 +9,27 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the source for single values, over one session that is kept while it works. Thread safe; one
- * question at a time.
+ * Asks the source for single values, over one session per database that is kept while it works.
+ * Thread safe; one question at a time.
  */
 final class SourceValues implements SourceLookup {
     private static final Logger LOG = LoggerFactory.getLogger(SourceValues.class);
     private static final long RETRY_CEILING_MILLIS = 5_000;
 
-    private final SourceDatabase source;
-    private @Nullable Connection session;
+    private final FollowedDatabases databases;
+    private final Map<Integer, Connection> sessions = new HashMap<>();
 
-    SourceValues(SourceDatabase source) {
-        this.source = source;
+    SourceValues(FollowedDatabases databases) {
+        this.databases = databases;
     }
 
     @Override
@@ -38,20 +40,24 @@ final class SourceValues implements SourceLookup {
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         while (true) {
             try {
-                return ask(sql, columns.size());
+                return ask(relation.databaseOid(), sql, columns.size());
             } catch (SQLException e) {
+                if (databases.name(relation.databaseOid()) == null) {
+                    return null; // and so is every row that was in it
+                }
                 LOG.warn("the source cannot be asked for a value: {}; trying again", e.toString());
-                forget();
+                forget(relation.databaseOid());
                 backoff.pause();
             }
         }
     }
 
-    private @Nullable List<@Nullable String> ask(String sql, int count) throws SQLException {
-        Connection open = session;
+    private @Nullable List<@Nullable String> ask(int database, String sql, int count)
+            throws SQLException {
+        Connection open = sessions.get(database);
         if (open == null) {
-            open = source.open();
-            session = open;
+            open = databases.open(database);
+            sessions.put(database, open);
         }
         try (Statement statement = open.createStatement();
                 ResultSet row = statement.executeQuery(sql)) {
@@ -66,9 +72,8 @@ final class SourceValues implements SourceLookup {
         }
     }
 
-    private void forget() {
-        Connection old = session;
-        session = null;
+    private void forget(int database) {
+        Connection old = sessions.remove(database);
         if (old != null) {
             try {
                 old.close();

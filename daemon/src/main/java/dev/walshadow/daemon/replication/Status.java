@@ -1,5 +1,6 @@
 package dev.walshadow.daemon.replication;
 
+import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.pipeline.PipelineMetrics;
@@ -40,6 +41,7 @@ final class Status {
         if (parts == null) {
             return root.put("ok", failure == null);
         }
+        databases(root.putArray("databases"), prepared.databases());
         positions(root, parts);
         counters(root, parts.pipeline.metrics());
         ShadowCluster.Health health = parts.shadow.health();
@@ -56,6 +58,10 @@ final class Status {
         loads(root.putArray("loads"), parts.loads.running());
         boolean whole = tables(root.putArray("tables"), parts.pipeline.tables());
         return root.put("ok", failure == null && whole);
+    }
+
+    private static void databases(ArrayNode into, FollowedDatabases databases) {
+        databases.followed().stream().map(DatabaseDescriptor::name).sorted().forEach(into::add);
     }
 
     private static void positions(ObjectNode root, Assembly parts) {
@@ -146,8 +152,6 @@ final class Status {
         return "received "
                 + Lsn.format(parts.pump.received())
                 + ", durable "
-                + Lsn.format(parts.pipeline.watermark().durableLsn())
-                + "; "
-                + prepared.database().name();
+                + Lsn.format(parts.pipeline.watermark().durableLsn());
     }
 }

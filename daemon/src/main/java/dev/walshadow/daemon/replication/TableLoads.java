@@ -30,6 +30,7 @@ final class TableLoads implements AutoCloseable {
     private static final long CHANGE_POLL_CEILING_MILLIS = 200;
 
     private final SourceDatabase source;
+    private final FollowedDatabases databases;
     private final int segmentSize;
     private final RecentCommits commits;
     private final CompletableFuture<Pipeline> pipeline = new CompletableFuture<>();
@@ -39,8 +40,13 @@ final class TableLoads implements AutoCloseable {
     private final AtomicLong rows = new AtomicLong();
     private volatile boolean closed;
 
-    TableLoads(SourceDatabase source, int segmentSize, RecentCommits commits) {
+    TableLoads(
+            SourceDatabase source,
+            FollowedDatabases databases,
+            int segmentSize,
+            RecentCommits commits) {
         this.source = source;
+        this.databases = databases;
         this.segmentSize = segmentSize;
         this.commits = commits;
     }
@@ -89,18 +95,10 @@ final class TableLoads implements AutoCloseable {
         } catch (ExecutionException e) {
             throw new IllegalStateException(e);
         }
-        places.acquire();
         try {
-            LOG.info(
-                    "loading {} as of {}: {}",
-                    load.shape().label(),
-                    Lsn.format(load.position()),
-                    load.reason());
             attempts(load, progress, into);
         } catch (QuarantineException e) {
             into.quarantine(load, e);
-        } finally {
-            places.release();
         }
     }
 
@@ -108,6 +106,11 @@ final class TableLoads implements AutoCloseable {
             throws InterruptedException {
         Backoff broken = new Backoff(RETRY_CEILING_MILLIS);
         Backoff differing = new Backoff(CHANGE_POLL_CEILING_MILLIS);
+        LOG.info(
+                "loading {} as of {}: {}",
+                load.shape().label(),
+                Lsn.format(load.position()),
+                load.reason());
         while (load.isWanted()) {
             try {
                 if (attempt(load, progress, into)) {
@@ -129,23 +132,15 @@ final class TableLoads implements AutoCloseable {
     /** False: the table is another one on the source by now, which the stream will tell. */
     private boolean attempt(LoadTicket load, LoadProgress progress, Pipeline into)
             throws InterruptedException, SQLException {
-        LoadShape form = LoadShape.of(load.shape(), load.mapping());
-        into.beginLoad(load, form.virtual(), form.mapping());
         long[] last = new long[1];
-        TableLoad.Outcome outcome =
-                new TableLoad(source::open, TableLoad.Options.defaults())
-                        .run(
-                                load.shape(),
-                                load.mapping(),
-                                load.position(),
-                                (xmin, xmax, inProgress) ->
-                                        commits.areSeen(load.position(), xmax, inProgress),
-                                chunk -> {
-                                    rows.addAndGet(chunk.recordCount());
-                                    last[0] = into.submitLoad(load, chunk);
-                                    return last[0];
-                                },
-                                progress);
+        TableLoad.Outcome outcome;
+        places.acquire();
+        try {
+            outcome = read(load, progress, into, last);
+        } finally {
+            // what comes now waits for the watermark, which another load's table may hold
+            places.release();
+        }
         if (!(outcome instanceof TableLoad.Outcome.Loaded(long count, long _))) {
             return false;
         }
@@ -158,6 +153,29 @@ final class TableLoads implements AutoCloseable {
             LOG.info("{} is loaded: {} rows", load.shape().label(), count);
         }
         return true;
+    }
+
+    /** Hands the table's rows over; {@code last} gets the number of the last of them. */
+    private TableLoad.Outcome read(
+            LoadTicket load, LoadProgress progress, Pipeline into, long[] last)
+            throws InterruptedException, SQLException {
+        LoadShape form = LoadShape.of(load.shape(), load.mapping());
+        into.beginLoad(load, form.virtual(), form.mapping());
+        return new TableLoad(
+                        () -> databases.open(load.shape().databaseOid()),
+                        TableLoad.Options.defaults())
+                .run(
+                        load.shape(),
+                        load.mapping(),
+                        load.position(),
+                        (xmin, xmax, inProgress) ->
+                                commits.areSeen(load.position(), xmax, inProgress),
+                        chunk -> {
+                            rows.addAndGet(chunk.recordCount());
+                            last[0] = into.submitLoad(load, chunk);
+                            return last[0];
+                        },
+                        progress);
     }
 
     @Override

@@ -10,6 +10,7 @@ import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.source.replication.ConnectionSettings;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntFunction;
 
 /** Opens the target as the configuration says. */
 public final class Targets {
@@ -32,7 +33,7 @@ public final class Targets {
             ClickHouseClient client,
             long systemIdentifier,
             ConnectionSettings source,
-            String encoding) {
+            IntFunction<SourceEncoding> encoding) {
         String metadata = configuration.get(Settings.CLICKHOUSE_METADATA_DATABASE);
         MappingRules rules =
                 MappingRules.defaults()
@@ -45,7 +46,7 @@ public final class Targets {
                         systemIdentifier,
                         source.toString(),
                         rules,
-                        SourceEncoding.named(encoding),
+                        encoding,
                         TargetTables.OnDrop.valueOf(
                                 configuration
                                         .get(Settings.TABLES_ON_DROP)

@@ -120,7 +120,7 @@ final class WalPump implements Runnable {
         tidying = newTidying;
     }
 
-    /** Has the pump do something soon. Any thread. */
+    /** Has the pump do something soon; an errand may ask for itself again. Any thread. */
     void ask(Errand errand) {
         errands.add(errand);
     }
@@ -191,8 +191,8 @@ final class WalPump implements Runnable {
             if (between != null) {
                 between.atRecordEnd(handedOn);
             }
-            for (Errand errand = errands.poll(); errand != null; errand = errands.poll()) {
-                errand.run(handedOn);
+            for (int left = errands.size(); left > 0; left--) {
+                Objects.requireNonNull(errands.poll()).run(handedOn);
             }
             pipeline.advance(handedOn);
             if (keepsProgress) {

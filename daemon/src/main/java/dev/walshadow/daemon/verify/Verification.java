@@ -9,17 +9,20 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.control.ControlClient;
+import dev.walshadow.daemon.preflight.DatabaseSelection;
 import dev.walshadow.daemon.replication.SourceDatabase;
 import dev.walshadow.daemon.replication.Targets;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.ResolvedType;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.shadow.CatalogReader;
+import dev.walshadow.shadow.DatabaseInfo;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -27,8 +30,10 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -108,73 +113,140 @@ public final class Verification {
     /**
      * Compares.
      *
-     * @param only {@code schema.table}, or null for all
+     * @param only {@code schema.table}, with several databases {@code database.schema.table}; null:
+     *     all
      */
     public Outcome run(@Nullable String only, VerifyProgress progress)
             throws InterruptedException, SQLException {
-        SourceDatabase database = SourceDatabase.of(configuration);
+        SourceDatabase source = SourceDatabase.of(configuration);
         awaitCurrent(); // so that the ledger has what the catalogs have
-        try (Connection session = database.openOrExplain();
+        try (Connection session = source.openOrExplain();
                 ClickHouseClient client = Targets.client(configuration)) {
-            List<RelationDescriptor> relations = new CatalogReader().readAll(session);
-            String encoding = encoding(session);
+            Map<Integer, DatabaseInfo> databases = new HashMap<>();
+            new CatalogReader()
+                    .databases(session)
+                    .forEach(database -> databases.put(database.oid(), database));
             TargetTables tables =
                     Targets.tables(
                             configuration,
                             client,
                             systemIdentifier(session),
-                            database.settings(),
-                            encoding);
-            SourceRows source = new SourceRows(session);
-            TableComparison comparison =
-                    new TableComparison(
-                            source, new TargetRows(client), this::awaitCurrent, progress);
-            return compareAll(tables, relations, only, comparison, progress, session);
+                            source.settings(),
+                            oid -> encoding(databases.get(oid)));
+            Plan plan = plan(tables, databases, source, only);
+            return new Outcome(compareAll(plan, source, client, progress), plan.setAside());
         }
     }
 
-    private Outcome compareAll(
+    private static SourceEncoding encoding(@Nullable DatabaseInfo database) {
+        return database == null ? SourceEncoding.UTF8 : SourceEncoding.named(database.encoding());
+    }
+
+    /**
+     * What is to be compared.
+     *
+     * @param tables by the name of their database
+     */
+    private record Plan(Map<String, List<ComparedTable>> tables, List<String> setAside) {
+        int count() {
+            return tables.values().stream().mapToInt(List::size).sum();
+        }
+    }
+
+    private Plan plan(
             TargetTables tables,
-            List<RelationDescriptor> relations,
-            @Nullable String only,
-            TableComparison comparison,
-            VerifyProgress progress,
-            Connection session)
-            throws InterruptedException, SQLException {
-        Map<Integer, RelationDescriptor> byOid = new HashMap<>();
-        relations.forEach(relation -> byOid.put(relation.oid(), relation));
-        List<String> setAside = new ArrayList<>();
-        List<ComparedTable> compared = new ArrayList<>();
+            Map<Integer, DatabaseInfo> databases,
+            SourceDatabase source,
+            @Nullable String only)
+            throws SQLException {
+        Map<Integer, List<TableStatus>> byDatabase = new TreeMap<>();
         for (TableStatus table : tables.ledger()) {
-            if (only != null && !only.equals(table.name().toString())) {
+            if (table.state() != TableState.DROPPED) {
+                byDatabase.computeIfAbsent(table.databaseOid(), _ -> new ArrayList<>()).add(table);
+            }
+        }
+        DatabaseSelection selection =
+                DatabaseSelection.of(configuration, source.settings().database());
+        Plan plan = new Plan(new LinkedHashMap<>(), new ArrayList<>());
+        for (Map.Entry<Integer, List<TableStatus>> each : byDatabase.entrySet()) {
+            DatabaseInfo database = databases.get(each.getKey());
+            if (database != null && !selection.matches(database.name())) {
+                continue; // another configuration followed it
+            }
+            if (database == null || !database.allowsConnections()) {
+                for (TableStatus table : each.getValue()) {
+                    plan.setAside().add(table.name() + ": its database is gone on the source");
+                }
+                continue;
+            }
+            try (Connection session = source.open(database.name())) {
+                String prefix = selection.several() ? database.name() + "." : "";
+                plan(tables, each.getValue(), session, prefix, only, plan);
+            }
+        }
+        if (only != null && plan.count() == 0 && plan.setAside().isEmpty()) {
+            throw new ConfigurationException(
+                    DaemonCodes.UNKNOWN_TABLE, "no replicated table has the name " + only);
+        }
+        return plan;
+    }
+
+    /** One database's part. */
+    private static void plan(
+            TargetTables tables,
+            List<TableStatus> ledger,
+            Connection session,
+            String prefix,
+            @Nullable String only,
+            Plan into)
+            throws SQLException {
+        Map<Integer, RelationDescriptor> byOid = new HashMap<>();
+        new CatalogReader(!prefix.isEmpty())
+                .readAll(session)
+                .forEach(relation -> byOid.put(relation.oid(), relation));
+        List<ComparedTable> compared = new ArrayList<>();
+        for (TableStatus table : ledger) {
+            String name = prefix + table.name();
+            if (only != null && !only.equals(name)) {
                 continue;
             }
             TableMapping mapping = tables.ledgerMapping(table.databaseOid(), table.relationOid());
             RelationDescriptor relation = byOid.get(table.relationOid());
-            if (table.state() == TableState.DROPPED) {
-                continue;
-            }
             if (table.state() == TableState.HELD || table.state() == TableState.QUARANTINED) {
-                setAside.add(table.name() + ": " + table.reason());
+                into.setAside().add(name + ": " + table.reason());
             } else if (mapping == null || relation == null) {
-                setAside.add(table.name() + ": it is gone on the source");
+                into.setAside().add(name + ": it is gone on the source");
             } else {
                 compared.add(compared(relation, mapping, content(session, relation)));
             }
         }
-        if (only != null && compared.isEmpty() && setAside.isEmpty()) {
-            throw new ConfigurationException(
-                    DaemonCodes.UNKNOWN_TABLE, "no replicated table has the name " + only);
+        if (!compared.isEmpty()) {
+            into.tables().put(currentDatabase(session), compared);
         }
+    }
+
+    private List<TableResult> compareAll(
+            Plan plan, SourceDatabase source, ClickHouseClient client, VerifyProgress progress)
+            throws InterruptedException, SQLException {
         List<TableResult> results = new ArrayList<>();
-        for (ComparedTable table : compared) {
-            long rows = estimatedRows(session, table);
-            progress.tableStarted(table, results.size() + 1, compared.size(), rows * 2);
-            TableResult result = comparison.compare(table, rows);
-            progress.tableFinished(result);
-            results.add(result);
+        for (Map.Entry<String, List<ComparedTable>> database : plan.tables().entrySet()) {
+            try (Connection session = source.open(database.getKey())) {
+                TableComparison comparison =
+                        new TableComparison(
+                                new SourceRows(session),
+                                new TargetRows(client),
+                                this::awaitCurrent,
+                                progress);
+                for (ComparedTable table : database.getValue()) {
+                    long rows = estimatedRows(session, table);
+                    progress.tableStarted(table, results.size() + 1, plan.count(), rows * 2);
+                    TableResult result = comparison.compare(table, rows);
+                    progress.tableFinished(result);
+                    results.add(result);
+                }
+            }
         }
-        return new Outcome(results, setAside);
+        return results;
     }
 
     private static ComparedTable.Content content(Connection session, RelationDescriptor relation)
@@ -241,11 +313,8 @@ public final class Verification {
         }
     }
 
-    private static String encoding(Connection session) throws SQLException {
-        return text(
-                session,
-                "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname ="
-                        + " current_database()");
+    private static String currentDatabase(Connection session) throws SQLException {
+        return text(session, "SELECT current_database()");
     }
 
     private static long systemIdentifier(Connection session) throws SQLException {

@@ -34,6 +34,18 @@ final class TableSelectionTest {
     }
 
     @Test
+    void ofSeveralDatabasesTheOneCanBeNamed() {
+        TableSelection some =
+                new TableSelection(
+                        List.of("public.*", "app_*.shop.*"), List.of("b.public.x"), false);
+        assertThat(some.matches(new RelationName("a", "public", "x"))).isTrue();
+        assertThat(some.matches(new RelationName("b", "public", "x"))).isFalse();
+        assertThat(some.matches(new RelationName("app_1", "shop", "y"))).isTrue();
+        assertThat(some.matches(new RelationName("a", "shop", "y"))).isFalse();
+        assertThat(some.matches(new RelationName("shop", "y"))).isFalse();
+    }
+
+    @Test
     void namesThatMatchNoTableAreUnknown() {
         TableSelection some = new TableSelection(List.of("public.ordres", "x*"), List.of(), false);
         assertThat(some.unknown(List.of())).containsExactly("public.ordres");

@@ -28,6 +28,9 @@ final class MappingJson {
         ObjectNode root = JSON.createObjectNode();
         root.put("format", mapping.isKeyless() ? KEYLESS_FORMAT : FORMAT);
         root.put("relation_oid", Integer.toUnsignedLong(mapping.relationOid()));
+        if (!mapping.source().database().isEmpty()) {
+            root.put("source_database", mapping.source().database());
+        }
         root.put("schema", mapping.source().schema());
         root.put("name", mapping.source().name());
         root.put("database", mapping.database());
@@ -88,7 +91,10 @@ final class MappingJson {
             }
             return new TableMapping(
                     (int) root.required("relation_oid").asLong(),
-                    new RelationName(text(root, "schema"), text(root, "name")),
+                    new RelationName(
+                            root.path("source_database").asString(""),
+                            text(root, "schema"),
+                            text(root, "name")),
                     text(root, "database"),
                     text(root, "table"),
                     columns(root.required("columns")),

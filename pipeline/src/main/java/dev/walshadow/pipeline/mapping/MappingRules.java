@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The operator's say in how tables arrive.
  *
- * @param databasePrefix in front of the schema's name; empty, or {@code <database>_} where several
+ * @param databasePrefix in front of the schema's name, behind {@code <database>_} where several
  *     source databases are followed
  * @param metadataDatabase walshadow's own database in ClickHouse, refused as a target
  * @param schemas ClickHouse database per source schema, where it is not prefix + schema
@@ -81,7 +81,8 @@ public record MappingRules(
     }
 
     TableRule table(RelationName name) {
-        return tables.getOrDefault(name, TableRule.NONE);
+        TableRule own = tables.get(name);
+        return own != null ? own : tables.getOrDefault(name.in(""), TableRule.NONE);
     }
 
     String database(RelationName name) {
@@ -89,6 +90,7 @@ public record MappingRules(
         if (own != null) {
             return own;
         }
-        return schemas.getOrDefault(name.schema(), databasePrefix + name.schema());
+        String prefix = name.database().isEmpty() ? "" : name.database() + "_";
+        return prefix + schemas.getOrDefault(name.schema(), databasePrefix + name.schema());
     }
 }
