@@ -287,10 +287,12 @@ final class KeylessTablesTest {
         try (PipelineHarness h = harness(items)) {
             h.tune = options -> options.withBatchRows(1);
             h.started();
-            h.pipeline.useBaselineToast(ItemsTable.DATABASE, (relation, value, out) -> {
-                out.putBytes(VALUE.getBytes(java.nio.charset.StandardCharsets.UTF_8));
-                return value == 9001;
-            });
+            h.pipeline.useBaselineToast(
+                    ItemsTable.DATABASE,
+                    (relation, value, out) -> {
+                        out.putBytes(VALUE.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+                        return value == 9001;
+                    });
             TestTransaction moves = at(0x200_0000);
             int rows = 10;
             for (int i = 1; i <= rows; i++) {

@@ -106,6 +106,38 @@ public final class Installation implements AutoCloseable {
         return DriverManager.getConnection(source.jdbcUrl("postgres"));
     }
 
+    /** A new session on a database of the source. */
+    public Connection session(String database) throws SQLException {
+        return DriverManager.getConnection(source.jdbcUrl(database));
+    }
+
+    /** Sets a key of the configuration, {@code key = value}, for the daemon's next start. */
+    public void configure(String section, String line) {
+        String heading = "[" + section + "]\n";
+        String key = line.substring(0, line.indexOf('=')).strip();
+        try {
+            String text =
+                    Files.readString(configurationFile).replaceAll("(?m)^" + key + " *=.*\\n", "");
+            Files.writeString(
+                    configurationFile,
+                    text.contains(heading)
+                            ? text.replace(heading, heading + line + "\n")
+                            : text + "\n" + heading + line + "\n");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Statements one by one on a database of the source. */
+    public void executeIn(String database, String... statements) throws SQLException {
+        try (Connection session = session(database);
+                Statement statement = session.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
     public void execute(String... statements) throws SQLException {
         execute(List.of(statements));
     }

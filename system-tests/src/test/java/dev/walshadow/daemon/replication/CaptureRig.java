@@ -2,12 +2,14 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.daemon.preflight.DatabaseSelection;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.embedded.UnprivilegedUser;
 import dev.walshadow.postgres.wal.WalRecord;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.source.CatalogBoundary;
 import dev.walshadow.source.Decision;
+import dev.walshadow.source.replication.ConnectionSettings;
 import dev.walshadow.testkit.shadow.ShadowRig;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -56,11 +58,7 @@ final class CaptureRig implements AutoCloseable {
         rig.awaitStreamed();
         CatalogCapture made =
                 new CatalogCapture(
-                        log,
-                        rig.sessions(),
-                        databaseOid(),
-                        DATABASE,
-                        (position, firstLsn, changes) -> {});
+                        log, rig.sessions(), databases(), (position, firstLsn, changes) -> {});
         rig.parked(lsn -> {
             made.captureAll(lsn, (position, firstLsn, changes) -> {});
             capture = made;
@@ -68,9 +66,13 @@ final class CaptureRig implements AutoCloseable {
         });
     }
 
-    private int databaseOid() throws SQLException {
-        return Integer.parseInt(
-                value("SELECT oid FROM pg_database WHERE datname = '" + DATABASE + "'"));
+    private FollowedDatabases databases() throws SQLException {
+        try (Connection session = rig.connect(DATABASE)) {
+            return new FollowedDatabases(
+                    new DatabaseSelection(List.of(), DATABASE),
+                    new SourceDatabase(ConnectionSettings.parse(source.url(DATABASE))),
+                    reader.databases(session));
+        }
     }
 
     /** On the pump. */
@@ -136,13 +138,6 @@ final class CaptureRig implements AutoCloseable {
             while (!count.equals("0")) {
                 count = value(statement, running);
             }
-        }
-    }
-
-    private String value(String sql) throws SQLException {
-        try (Connection session = rig.connect(DATABASE);
-                Statement statement = session.createStatement()) {
-            return value(statement, sql);
         }
     }
 
