@@ -76,6 +76,11 @@ final class VerifyCommand implements Callable<Integer> {
                 out.println("  " + describe(difference));
             }
         }
+        if (!outcome.notCompared().isEmpty()) {
+            out.println(
+                    "not compared, since the configuration excludes them: "
+                            + String.join(", ", outcome.notCompared()));
+        }
         outcome.setAside().forEach(line -> out.println("not replicated: " + line));
         out.println(outcome.ok() ? "everything is equal" : "NOT equal: " + outcome.reason());
     }

@@ -25,5 +25,8 @@ public final class DaemonCodes {
 
     public static final Code UNKNOWN_DATABASE = new Code(1919);
 
+    /** A rule for names or columns cannot be followed. */
+    public static final Code BAD_RULE = new Code(1920);
+
     private DaemonCodes() {}
 }

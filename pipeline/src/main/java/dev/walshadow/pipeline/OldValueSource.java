@@ -10,6 +10,8 @@ import dev.walshadow.clickhouse.StringColumn;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.pipeline.mapping.Transform;
+import dev.walshadow.pipeline.mapping.TransformedText;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -63,6 +65,11 @@ final class OldValueSource {
     }
 
     private boolean canServe() {
+        for (int number : mapping.key()) {
+            if (mapping.column(number).transform() != null) {
+                return false; // the source knows no such key
+            }
+        }
         for (int column : columns) {
             ColumnMapping mapped = mapping.columns().get(column);
             boolean text =
@@ -96,7 +103,7 @@ final class OldValueSource {
         ByteBuilder out = new ByteBuilder(256);
         for (int i = 0; i < columns.length; i++) {
             out.clear();
-            String text = texts == null ? null : texts.get(i);
+            String text = texts == null ? null : transformed(columns[i], texts.get(i));
             if (text == null) {
                 defaults.append(columns[i], out);
             } else {
@@ -105,6 +112,11 @@ final class OldValueSource {
             values[i] = out.toByteArray();
         }
         return new PreviousVersion(0, 0, false, columns, values);
+    }
+
+    private @Nullable String transformed(int column, @Nullable String text) {
+        Transform transform = mapping.columns().get(column).transform();
+        return transform == null ? text : new TransformedText(transform).of(text);
     }
 
     private void rowBinary(int column, String text, ByteBuilder out) {

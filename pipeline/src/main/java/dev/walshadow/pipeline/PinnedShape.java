@@ -4,9 +4,12 @@ import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.pipeline.mapping.MappingRules.ColumnRule;
+import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Whether a pinned mapping still covers its source table. */
@@ -24,11 +27,43 @@ final class PinnedShape {
         }
         return switch (TableMapping.derive(shape, rules, pinned)) {
             case Derivation.HeldBack held -> String.join("; ", held.reasons());
-            case Derivation.Mapped mapped -> difference(pinned, mapped.mapping());
+            case Derivation.Mapped mapped -> difference(pinned, mapped.mapping(), rules);
         };
     }
 
-    private static @Nullable String difference(TableMapping pinned, TableMapping now) {
+    /** What the rules say of this table now must hold; names and types without a rule may differ. */
+    private static @Nullable String ruled(
+            TableMapping pinned, TableMapping now, MappingRules rules) {
+        TableRule rule = rules.tables().get(now.source());
+        if (rule == null) {
+            return null;
+        }
+        if (!pinned.target().equals(now.target())) {
+            return "it is in " + pinned.target() + ", and the rules say " + now.target();
+        }
+        for (ColumnMapping column : now.columns()) {
+            ColumnRule own = rule.columns().get(column.sourceName());
+            boolean other =
+                    own != null
+                            && pinned.columns().stream()
+                                    .filter(c -> c.attributeNumber() == column.attributeNumber())
+                                    .anyMatch(c ->
+                                            (own.name() != null && !c.name().equals(own.name()))
+                                                    || (own.type() != null
+                                                            && !c.type().equals(column.type())));
+            if (other) {
+                return "the rules for column " + column.sourceName() + " are other ones";
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable String difference(
+            TableMapping pinned, TableMapping now, MappingRules rules) {
+        String rule = ruled(pinned, now, rules);
+        if (rule != null) {
+            return rule;
+        }
         if (!pinned.key().equals(now.key())) {
             return "its key was " + pinned.key() + " (attnums) and is " + now.key() + " now";
         }
@@ -45,6 +80,9 @@ final class PinnedShape {
             if (before.typeOid() != column.typeOid()
                     || before.typeModifier() != column.typeModifier()) {
                 return "column " + column.sourceName() + " has another type";
+            }
+            if (!Objects.equals(before.transform(), column.transform())) {
+                return "the rules for column " + column.sourceName() + " are other ones";
             }
             if (!before.enumNumbers().isEmpty()
                     && !before.enumNumbers().equals(column.enumNumbers())) {

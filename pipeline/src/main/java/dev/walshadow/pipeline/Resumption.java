@@ -142,11 +142,11 @@ final class Resumption {
     }
 
     private TargetTable live(LedgerRow row, RelationDescriptor shape) {
-        TableMapping mapping = TableMapping.fromJson(row.mapping());
+        TableMapping mapping = tables.rules().pinned(row.mapping());
         if (!row.pendingMapping().isEmpty()) {
             RelationDescriptor before =
                     log.find(row.databaseOid(), row.relationOid(), row.sinceLsn() - 1);
-            TableMapping pending = TableMapping.fromJson(row.pendingMapping());
+            TableMapping pending = tables.rules().pinned(row.pendingMapping());
             TargetTable table =
                     tables.generation(
                             shape,
@@ -169,7 +169,7 @@ final class Resumption {
 
     private TargetTable quarantined(LedgerRow row, RelationDescriptor shape) {
         TableMapping mapping =
-                row.mapping().isEmpty() ? null : TableMapping.fromJson(row.mapping());
+                row.mapping().isEmpty() ? null : tables.rules().pinned(row.mapping());
         TargetTable table =
                 tables.generation(shape, mapping, TableState.HELD, row.sinceLsn(), null);
         table.setAside(row.reason(), row.positionLsn());

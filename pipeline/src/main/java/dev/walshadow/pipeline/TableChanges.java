@@ -345,7 +345,8 @@ final class TableChanges {
      */
     private void anew(
             @Nullable TargetTable old, RelationDescriptor shape, long position, String reason) {
-        switch (tables.derive(shape)) {
+        Derivation derivation = old == null ? tables.derive(shape) : tables.derive(shape, old);
+        switch (derivation) {
             case Derivation.Mapped mapped when shape.kind() == 'p' ->
                     take(
                             tables.generation(

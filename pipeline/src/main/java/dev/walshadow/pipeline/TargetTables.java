@@ -281,7 +281,7 @@ public final class TargetTables {
     /** The mapping that the table has or would get; null if it is held back. */
     private @Nullable TableMapping mapping(@Nullable LedgerRow row, RelationDescriptor shape) {
         if (row != null && row.state() == TableState.LIVE) {
-            return TableMapping.fromJson(row.mapping());
+            return options.rules().pinned(row.mapping());
         }
         return TableMapping.derive(shape, options.rules())
                         instanceof Derivation.Mapped(TableMapping mapping, var _)
@@ -410,7 +410,7 @@ public final class TargetTables {
 
     private TargetTable attached(@Nullable LedgerRow row, RelationDescriptor shape) {
         if (row != null && row.state() == TableState.LIVE) {
-            TableMapping pinned = TableMapping.fromJson(row.mapping());
+            TableMapping pinned = options.rules().pinned(row.mapping());
             String difference = PinnedShape.difference(pinned, shape, options.rules());
             if (difference != null) {
                 return held(
@@ -516,8 +516,31 @@ public final class TargetTables {
         tables.put(next.key(), next);
     }
 
+    /** Held back too if the rules for it name columns that it has not: whose would they be? */
     Derivation derive(RelationDescriptor shape) {
-        Derivation derivation = TableMapping.derive(shape, options.rules());
+        List<String> unknown = options.rules().unknownColumns(shape);
+        if (!unknown.isEmpty()) {
+            return new Derivation.HeldBack(
+                    List.of(
+                            "the configuration has rules for columns that it does not have: "
+                                    + String.join(", ", unknown)
+                                    + "; name them as they are now"));
+        }
+        return noted(TableMapping.derive(shape, options.rules()));
+    }
+
+    /** Where its columns were renamed, what was left out or transformed stays so. */
+    Derivation derive(RelationDescriptor shape, TargetTable old) {
+        TableMapping pinned = old.mapping();
+        if (pinned == null) {
+            return derive(shape);
+        }
+        return noted(
+                TableMapping.derive(
+                        shape, options.rules().carried(pinned, old.shape(), shape)));
+    }
+
+    private static Derivation noted(Derivation derivation) {
         if (derivation instanceof Derivation.Mapped mapped) {
             mapped.notes().forEach(note -> log.info("{}", note));
         }
@@ -533,7 +556,8 @@ public final class TargetTables {
                 : PartitionMapping.of(mapping, leaf);
     }
 
-    MappingRules rules() {
+    /** How tables are mapped. */
+    public MappingRules rules() {
         return options.rules();
     }
 
@@ -747,6 +771,6 @@ public final class TargetTables {
     /** The mapping that the ledger has pinned; null for a table without one. */
     public @Nullable TableMapping ledgerMapping(int databaseOid, int relationOid) {
         LedgerRow row = ledger.get(Quarantine.key(databaseOid, relationOid));
-        return row == null || row.mapping().isEmpty() ? null : TableMapping.fromJson(row.mapping());
+        return row == null || row.mapping().isEmpty() ? null : options.rules().pinned(row.mapping());
     }
 }

@@ -257,10 +257,11 @@ public final class LoadShape {
                     column.sourceName(),
                     column.name(),
                     column.type(),
-                    Conversion.CHARACTERS,
-                    array ? column.dimensions() : 0,
-                    TypeOid.TEXT,
-                    -1);
+                            Conversion.CHARACTERS,
+                            array ? column.dimensions() : 0,
+                            TypeOid.TEXT,
+                            -1)
+                    .withTransform(column.transform());
         }
 
         private void add(

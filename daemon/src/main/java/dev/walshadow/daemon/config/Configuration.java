@@ -10,9 +10,16 @@ public final class Configuration {
     public record Value(Object parsed, String origin) {}
 
     private final Map<Setting<?>, Value> values;
+    private final NameRules nameRules;
 
-    Configuration(Map<Setting<?>, Value> values) {
+    Configuration(Map<Setting<?>, Value> values, NameRules nameRules) {
         this.values = Map.copyOf(values);
+        this.nameRules = nameRules;
+    }
+
+    /** What is said of single schemas, tables and columns; only a file can. */
+    public NameRules nameRules() {
+        return nameRules;
     }
 
     /** The value of a setting that is required or has a default. */

@@ -29,6 +29,7 @@ public final class ConfigurationLoader {
 
     private final Map<Setting<?>, Configuration.Value> values = new LinkedHashMap<>();
     private final List<String> faults = new ArrayList<>();
+    private final NameRulesReader rules = new NameRulesReader(faults);
 
     private ConfigurationLoader() {}
 
@@ -85,7 +86,7 @@ public final class ConfigurationLoader {
                                     + " faults:\n  - "
                                     + String.join("\n  - ", faults));
         }
-        return new Configuration(values);
+        return new Configuration(values, rules.rules());
     }
 
     private static List<String> defaultTexts(Setting<?> setting, String text) {
@@ -140,13 +141,18 @@ public final class ConfigurationLoader {
             return;
         }
         for (Map.Entry<String, JsonNode> section : root.properties()) {
-            acceptSection(section.getKey(), section.getValue(), file);
+            if (section.getKey().equals("schemas")) {
+                rules.schemas(section.getValue());
+            } else {
+                acceptSection(section.getKey(), section.getValue(), file);
+            }
         }
     }
 
     private void acceptSection(String section, JsonNode node, Path file) {
         Map<String, Setting<?>> known = new HashMap<>();
         TreeSet<String> sections = new TreeSet<>();
+        sections.add("schemas");
         for (Setting<?> setting : Settings.all()) {
             sections.add(setting.section());
             if (setting.section().equals(section)) {
@@ -163,7 +169,9 @@ public final class ConfigurationLoader {
         }
         for (Map.Entry<String, JsonNode> entry : node.properties()) {
             Setting<?> setting = known.get(entry.getKey());
-            if (setting == null) {
+            if (section.equals("tables") && setting == null && entry.getValue().isObject()) {
+                rules.table(entry.getKey(), entry.getValue());
+            } else if (setting == null) {
                 faults.add(
                         "unknown key ["
                                 + section
@@ -185,12 +193,13 @@ public final class ConfigurationLoader {
         return texts;
     }
 
-    private static String suggestion(String word, Iterable<String> known) {
+    static String suggestion(String word, Iterable<String> known) {
         Optional<String> nearest = nearest(word, known);
         return nearest.map(text -> "; did you mean " + text + "?").orElse("");
     }
 
-    static Optional<String> nearest(String word, Iterable<String> known) {
+    /** The word that was most likely meant; empty if none is near. */
+    public static Optional<String> nearest(String word, Iterable<String> known) {
         List<String> candidates = new ArrayList<>();
         known.forEach(candidates::add);
         return candidates.stream()

@@ -70,6 +70,28 @@ public final class Settings {
                     Kind.TEXT,
                     "walshadow",
                     "Database of the table ledger and the watermark.");
+    public static final Setting<String> CLICKHOUSE_DATABASE_PREFIX =
+            optional(
+                    "clickhouse",
+                    "database_prefix",
+                    Kind.TEXT,
+                    "",
+                    "In front of a schema's name in the name of its ClickHouse database.");
+    public static final Setting<String> TRANSFORM_SALT =
+            optional(
+                    "transform",
+                    "salt",
+                    Kind.SECRET,
+                    null,
+                    "Key of hashed columns; keep it secret and unchanged. Needed where a column's"
+                            + " transform is hash.");
+    public static final Setting<Path> TRANSFORM_SALT_FILE =
+            optional(
+                    "transform",
+                    "salt_file",
+                    Kind.PATH,
+                    null,
+                    "File whose first line is the salt.");
     public static final Setting<Path> STATE_DIR =
             required(
                     "state",
@@ -210,6 +232,7 @@ public final class Settings {
                     CLICKHOUSE_PASSWORD,
                     CLICKHOUSE_PASSWORD_FILE,
                     CLICKHOUSE_METADATA_DATABASE,
+                    CLICKHOUSE_DATABASE_PREFIX,
                     STATE_DIR,
                     SHADOW_USER,
                     SHADOW_BINARIES,
@@ -218,6 +241,8 @@ public final class Settings {
                     TABLES_PARTITIONS,
                     TABLES_ON_DETACH,
                     TABLES_ON_DROP,
+                    TRANSFORM_SALT,
+                    TRANSFORM_SALT_FILE,
                     TOAST_MODE,
                     BATCH_ROWS,
                     BATCH_BYTES,

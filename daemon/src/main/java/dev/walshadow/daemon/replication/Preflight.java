@@ -212,6 +212,10 @@ final class Preflight {
                         identifier,
                         source.settings(),
                         oid -> known == null ? SourceEncoding.UTF8 : known.encoding(oid));
+        if (identity != null && sourceFits) {
+            RuleCheck.check(
+                    configuration.nameRules(), tables.rules(), relations, selection, findings);
+        }
         if (identity != null && manifest == null) {
             tables.problems(selection.of(relations)).forEach(findings::addLine);
         }

@@ -1,16 +1,19 @@
 package dev.walshadow.daemon.replication;
 
+import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
+import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.mapping.HashKey;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.source.replication.ConnectionSettings;
 import java.util.Locale;
-import java.util.Map;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /** Opens the target as the configuration says. */
 public final class Targets {
@@ -38,7 +41,15 @@ public final class Targets {
         MappingRules rules =
                 MappingRules.defaults()
                         .withTime64(hasTime64(client))
-                        .withNames("", metadata, Map.of());
+                        .withNames(
+                                configuration.get(Settings.CLICKHOUSE_DATABASE_PREFIX),
+                                metadata,
+                                configuration.nameRules().schemas())
+                        .withTables(configuration.nameRules().tables());
+        HashKey salt = salt(configuration);
+        if (salt != null) {
+            rules = rules.withHashKey(salt);
+        }
         return TargetTables.open(
                 client,
                 new TargetTables.Options(
@@ -52,6 +63,27 @@ public final class Targets {
                                         .get(Settings.TABLES_ON_DROP)
                                         .toUpperCase(Locale.ROOT)),
                         configuration.get(Settings.TABLES_ON_DETACH).equals("retain")));
+    }
+
+    /**
+     * The salt of hashed columns; null if there is none.
+     *
+     * @throws ConfigurationException if there is none, and a rule needs it
+     */
+    private static @Nullable HashKey salt(Configuration configuration) {
+        String salt =
+                configuration
+                        .find(Settings.TRANSFORM_SALT_FILE)
+                        .map(PasswordFiles::firstLine)
+                        .or(() -> configuration.find(Settings.TRANSFORM_SALT))
+                        .orElse("");
+        if (salt.isEmpty() && configuration.nameRules().hashes()) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "a column's transform is hash, which needs a salt: set [transform] salt or"
+                            + " salt_file");
+        }
+        return salt.isEmpty() ? null : HashKey.of(salt);
     }
 
     private static boolean hasTime64(ClickHouseClient client) {

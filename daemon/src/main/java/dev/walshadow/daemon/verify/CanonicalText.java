@@ -3,6 +3,7 @@ package dev.walshadow.daemon.verify;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +36,7 @@ final class CanonicalText {
         }
         return switch (bare) {
             case Scalar scalar -> scalarOfSource(text, scalar);
-            case ClickHouseType.Decimal _ -> decimal(text);
+            case ClickHouseType.Decimal(int _, int scale) -> decimal(text, scale);
             case ClickHouseType.DateTime64 dateTime -> instant(text, dateTime.precision());
             case ClickHouseType.Time64 time -> fraction(text, time.precision());
             case ClickHouseType.Array array ->
@@ -52,7 +53,7 @@ final class CanonicalText {
         }
         return switch (type.bare()) {
             case Scalar scalar -> scalarOfTarget(text, scalar);
-            case ClickHouseType.Decimal _ -> decimal(text);
+            case ClickHouseType.Decimal(int _, int scale) -> decimal(text, scale);
             case ClickHouseType.Array array -> NestedText.arrayOfTarget(text, array.element());
             case ClickHouseType.Map _ -> NestedText.mapOfTarget(text);
             default -> text;
@@ -87,11 +88,13 @@ final class CanonicalText {
     }
 
     /** NaN and the infinities have no place in a Decimal: NULL. */
-    private static @Nullable String decimal(String text) {
+    private static @Nullable String decimal(String text, int scale) {
         if (text.equals("NaN") || text.endsWith("Infinity")) {
             return null;
         }
-        BigDecimal value = new BigDecimal(text);
+        BigDecimal exact = new BigDecimal(text);
+        BigDecimal value =
+                exact.scale() > scale ? exact.setScale(scale, RoundingMode.HALF_UP) : exact;
         return value.signum() == 0 ? "0" : value.stripTrailingZeros().toPlainString();
     }
 

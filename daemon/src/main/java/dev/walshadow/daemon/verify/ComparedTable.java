@@ -2,7 +2,9 @@ package dev.walshadow.daemon.verify;
 
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.pipeline.mapping.Transform;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A table on both sides, as far as a comparison needs it.
@@ -23,6 +25,7 @@ public record ComparedTable(
      *     _bytea}
      * @param delimiter between the elements of its arrays (typdelim)
      * @param key part of the target's sorting key
+     * @param transform what is sent instead of the values; null: the values
      */
     public record Column(
             String sourceName,
@@ -30,7 +33,14 @@ public record ComparedTable(
             char delimiter,
             String targetName,
             ClickHouseType targetType,
-            boolean key) {}
+            boolean key,
+            @Nullable Transform transform) {}
+
+    /** Whether the source can be asked for rows by the keys that ClickHouse has. */
+    boolean hasPlainKey() {
+        return columns.stream().noneMatch(column -> column.key() && column.transform() != null);
+    }
+
 
     public ComparedTable {
         columns = List.copyOf(columns);

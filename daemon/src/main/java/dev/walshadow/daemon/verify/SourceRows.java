@@ -1,11 +1,15 @@
 package dev.walshadow.daemon.verify;
 
+import dev.walshadow.pipeline.mapping.Transform;
+import dev.walshadow.pipeline.mapping.TransformedText;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +47,17 @@ final class SourceRows {
     void lookup(
             ComparedTable table, List<List<String>> keys, Consumer<List<@Nullable String>> consumer)
             throws SQLException {
+        if (!table.hasPlainKey()) {
+            Set<List<@Nullable String>> wanted = new HashSet<>(keys);
+            scan(
+                    table,
+                    row -> {
+                        if (wanted.contains(key(table, row))) {
+                            consumer.accept(row);
+                        }
+                    });
+            return;
+        }
         String columns =
                 table.columns().stream()
                         .filter(ComparedTable.Column::key)
@@ -58,6 +73,17 @@ final class SourceRows {
         copy(table, " WHERE " + columns + " IN (" + values + ")", consumer);
     }
 
+    private static List<@Nullable String> key(
+            ComparedTable table, List<@Nullable String> row) {
+        List<@Nullable String> key = new ArrayList<>();
+        for (int i = 0; i < row.size(); i++) {
+            if (table.columns().get(i).key()) {
+                key.add(row.get(i));
+            }
+        }
+        return key;
+    }
+
     private void copy(ComparedTable table, String where, Consumer<List<@Nullable String>> consumer)
             throws SQLException {
         String columns =
@@ -65,10 +91,15 @@ final class SourceRows {
                         .map(SourceRows::expression)
                         .collect(Collectors.joining(", "));
         String sql = "COPY (SELECT " + columns + " FROM " + table.from() + where + ") TO STDOUT";
+        List<@Nullable TransformedText> transforms = new ArrayList<>();
+        for (ComparedTable.Column column : table.columns()) {
+            Transform transform = column.transform();
+            transforms.add(transform == null ? null : new TransformedText(transform));
+        }
         CopyOut copy = connection.unwrap(PGConnection.class).getCopyAPI().copyOut(sql);
         try {
             for (byte[] line = copy.readFromCopy(); line != null; line = copy.readFromCopy()) {
-                consumer.accept(parse(table, line));
+                consumer.accept(parse(table, transforms, line));
             }
         } finally {
             if (copy.isActive()) {
@@ -100,7 +131,8 @@ final class SourceRows {
         return name + cast;
     }
 
-    private static List<@Nullable String> parse(ComparedTable table, byte[] line) {
+    private static List<@Nullable String> parse(
+            ComparedTable table, List<@Nullable TransformedText> transforms, byte[] line) {
         String text = new String(line, StandardCharsets.UTF_8);
         List<@Nullable String> values = new ArrayList<>(table.columns().size());
         int start = 0;
@@ -109,6 +141,10 @@ final class SourceRows {
             int tab = text.indexOf('\t', start);
             int stop = tab < 0 ? end : tab;
             String field = unescape(text.substring(start, stop));
+            TransformedText transform = transforms.get(values.size());
+            if (transform != null) {
+                field = transform.of(field);
+            }
             values.add(CanonicalText.ofSource(field, column.targetType(), column.delimiter()));
             start = stop + 1;
         }

@@ -30,9 +30,11 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -46,11 +48,14 @@ public final class Verification {
      * What was found.
      *
      * @param setAside tables that are held back or quarantined, each with its reason
+     * @param notCompared columns that the configuration leaves out
      */
-    public record Outcome(List<TableResult> results, List<String> setAside) {
+    public record Outcome(
+            List<TableResult> results, List<String> setAside, List<String> notCompared) {
         public Outcome {
             results = List.copyOf(results);
             setAside = List.copyOf(setAside);
+            notCompared = List.copyOf(notCompared);
         }
 
         /** All compared rows are equal, there are some, and no table was left out. */
@@ -88,6 +93,8 @@ public final class Verification {
             root.put("different", results.stream().mapToLong(TableResult::different).sum());
             ArrayNode aside = root.putArray("set_aside");
             setAside.forEach(aside::add);
+            ArrayNode left = root.putArray("not_compared");
+            notCompared.forEach(left::add);
             if (!ok()) {
                 root.put("reason", reason());
             }
@@ -134,7 +141,10 @@ public final class Verification {
                             source.settings(),
                             oid -> encoding(databases.get(oid)));
             Plan plan = plan(tables, databases, source, only);
-            return new Outcome(compareAll(plan, source, client, progress), plan.setAside());
+            return new Outcome(
+                    compareAll(plan, source, client, progress),
+                    plan.setAside(),
+                    plan.notCompared());
         }
     }
 
@@ -147,7 +157,10 @@ public final class Verification {
      *
      * @param tables by the name of their database
      */
-    private record Plan(Map<String, List<ComparedTable>> tables, List<String> setAside) {
+    private record Plan(
+            Map<String, List<ComparedTable>> tables,
+            List<String> setAside,
+            List<String> notCompared) {
         int count() {
             return tables.values().stream().mapToInt(List::size).sum();
         }
@@ -167,7 +180,7 @@ public final class Verification {
         }
         DatabaseSelection selection =
                 DatabaseSelection.of(configuration, source.settings().database());
-        Plan plan = new Plan(new LinkedHashMap<>(), new ArrayList<>());
+        Plan plan = new Plan(new LinkedHashMap<>(), new ArrayList<>(), new ArrayList<>());
         for (Map.Entry<Integer, List<TableStatus>> each : byDatabase.entrySet()) {
             DatabaseInfo database = databases.get(each.getKey());
             if (database != null && !selection.matches(database.name())) {
@@ -218,6 +231,7 @@ public final class Verification {
                 into.setAside().add(name + ": it is gone on the source");
             } else {
                 compared.add(compared(relation, mapping, content(session, relation)));
+                into.notCompared().addAll(leftOut(relation, mapping));
             }
         }
         if (!compared.isEmpty()) {
@@ -282,7 +296,8 @@ public final class Verification {
                             type == null ? ',' : type.descriptor().delimiter(),
                             column.name(),
                             column.type(),
-                            mapping.isKey(column)));
+                            mapping.isKey(column),
+                            column.transform()));
         }
         return new ComparedTable(
                 relation.name(),
@@ -291,6 +306,15 @@ public final class Verification {
                 mapping.table(),
                 mapping.meta().isDeleted(),
                 columns);
+    }
+
+    private static List<String> leftOut(RelationDescriptor relation, TableMapping mapping) {
+        Set<Integer> mapped = new HashSet<>();
+        mapping.columns().forEach(column -> mapped.add(column.attributeNumber()));
+        return relation.attributes().stream()
+                .filter(a -> !a.dropped() && a.generated() != 'v' && !mapped.contains(a.number()))
+                .map(a -> relation.label() + "." + a.name())
+                .toList();
     }
 
     /** Bytes that were mapped as PostgreSQL's text are compared as text. */

@@ -8,6 +8,7 @@ import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +47,7 @@ final class ColumnCopy {
     private static boolean sameMeaning(ColumnMapping from, ColumnMapping to) {
         return from.conversion() == to.conversion()
                 && from.dimensions() == to.dimensions()
+                && Objects.equals(from.transform(), to.transform())
                 && (from.typeOid() == to.typeOid() || BY_BYTES.contains(to.conversion()));
     }
 

@@ -67,13 +67,15 @@ public sealed interface ShapeChange {
             RelationDescriptor before,
             RelationDescriptor after,
             MappingRules rules) {
-        return switch (TableMapping.derive(after, rules, pinned)) {
+        MappingRules carried = rules.carried(pinned, before, after);
+        return switch (TableMapping.derive(after, carried, pinned)) {
             case Derivation.HeldBack held -> new HeldBack(held.reasons());
             case Derivation.Mapped mapped ->
                     new ShapeDecision(
                                     new ShapeDecision.Inputs(
                                             pinned, before, after, mapped.mapping()),
-                                    TableMapping.derive(before, rules, pinned))
+                                    TableMapping.derive(
+                                            before, rules.carried(pinned, before, before), pinned))
                             .decide();
         };
     }

@@ -176,13 +176,17 @@ final class ShapeDecision {
                 now.typeModifier(),
                 (keep ? old.conversion() : now.conversion()) == Conversion.ENUM
                         ? now.enumNumbers()
-                        : List.of());
+                        : List.of(),
+                now.transform());
     }
 
     private boolean keepsType(ColumnMapping old, ColumnMapping now) {
         ColumnMapping prior = derivedBefore.get(now.attributeNumber());
         boolean sameSource =
                 old.typeOid() == now.typeOid() && old.typeModifier() == now.typeModifier();
+        if (!Objects.equals(old.transform(), now.transform())) {
+            return false;
+        }
         if (prior == null) {
             return sameSource && pinned.key().equals(derived.key());
         }
@@ -203,6 +207,7 @@ final class ShapeDecision {
                 column.dimensions(),
                 column.typeOid(),
                 column.typeModifier(),
-                column.enumNumbers());
+                column.enumNumbers(),
+                column.transform());
     }
 }

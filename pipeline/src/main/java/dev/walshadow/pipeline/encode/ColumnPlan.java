@@ -1,19 +1,19 @@
 package dev.walshadow.pipeline.encode;
 
-import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.clickhouse.ClickHouseType;
-import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.MappingCodes;
 import dev.walshadow.pipeline.mapping.ResolvedType;
+import dev.walshadow.pipeline.mapping.Transform;
 import dev.walshadow.pipeline.mapping.TypeCodecs;
 import dev.walshadow.postgres.value.NumericScaler;
 import dev.walshadow.postgres.value.ValueCodec;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How one column is read.
@@ -21,6 +21,7 @@ import dev.walshadow.postgres.value.ValueCodec;
  * @param index in the mapping's columns
  * @param attribute index of the attribute in tuples
  * @param missing RowBinary of the value of rows that were written before the column existed
+ * @param fixed RowBinary of what every row gets, whatever its value is; null: its value
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 record ColumnPlan(
@@ -30,7 +31,8 @@ record ColumnPlan(
         boolean isKey,
         boolean varlena,
         ValueReader reader,
-        byte[] missing) {
+        byte[] missing,
+        byte @Nullable [] fixed) {
 
     /** Compiles plans that share one converter and one set of counts. */
     static final class Compiler {
@@ -66,7 +68,8 @@ record ColumnPlan(
             // a whole array's text is that of its own type, else the element's is wanted
             int printed =
                     column.conversion() == Conversion.ARRAY_TEXT ? attribute.typeOid() : type.oid();
-            ValueReader scalar = reader(column, printed, isKey);
+            boolean ignored = column.transform() != null && column.transform().isFixed();
+            ValueReader scalar = ignored ? new TextReaders.Bytes() : reader(column, printed, isKey);
             ValueReader reader =
                     column.dimensions() == 0 || column.conversion() == Conversion.ARRAY_TEXT
                             ? scalar
@@ -76,14 +79,17 @@ record ColumnPlan(
                                     type.alignment(),
                                     column.dimensions(),
                                     counts);
+            Transform transform = column.transform();
+            byte[] missing = MissingValue.of(column, type.delimiter(), attribute.missingValue());
             return new ColumnPlan(
                     index,
                     attribute.number() - 1,
                     column.sourceName(),
                     isKey,
                     attribute.length() == -1,
-                    reader,
-                    missing(column, type.delimiter(), attribute));
+                    transform == null ? reader : new TransformReader(transform, reader),
+                    missing,
+                    transform != null && transform.isFixed() ? missing : null);
         }
 
         private AttributeDescriptor attribute(ColumnMapping column) {
@@ -99,8 +105,8 @@ record ColumnPlan(
             TextReaders.Characters characters = new TextReaders.Characters(converter, isKey);
             return switch (column.conversion()) {
                 case BOOL -> new FixedReaders.Int8();
-                case INT16 -> new FixedReaders.Int16();
-                case INT32, UINT32, FLOAT32 -> new FixedReaders.Int32();
+                case INT16, INT32, UINT32 -> integer(column);
+                case FLOAT32 -> new FixedReaders.Int32();
                 case INT64, UINT64, FLOAT64, TIME64 -> new FixedReaders.Int64();
                 case MONEY -> new FixedReaders.Money();
                 case UUID -> new FixedReaders.Uuid();
@@ -122,6 +128,16 @@ record ColumnPlan(
             };
         }
 
+        /** As wide as in the source, or wider by an override. */
+        private static ValueReader integer(ColumnMapping column) {
+            int width = ((ClickHouseType.Scalar) scalarType(column)).width();
+            boolean narrow = column.conversion() == Conversion.INT16;
+            if (width == (narrow ? Short.BYTES : Integer.BYTES)) {
+                return narrow ? new FixedReaders.Int16() : new FixedReaders.Int32();
+            }
+            return new FixedReaders.Widened(column.conversion(), width);
+        }
+
         private ValueReader decimal(ClickHouseType.Decimal type, boolean isKey) {
             return new TextReaders.Decimal(
                     new NumericScaler(type.precision(), type.scale(), type.width()), isKey, counts);
@@ -137,20 +153,6 @@ record ColumnPlan(
                                 + Integer.toUnsignedString(typeOid));
             }
             return codec;
-        }
-
-        private static byte[] missing(
-                ColumnMapping column, char delimiter, AttributeDescriptor attribute) {
-            ColumnBuffer buffer = ColumnBuffer.of(column.type());
-            String text = attribute.missingValue();
-            if (text == null) {
-                buffer.appendDefault();
-            } else {
-                MissingValue.append(column, delimiter, text, buffer);
-            }
-            ByteBuilder out = new ByteBuilder(64);
-            buffer.rowBinary(0, out);
-            return out.toByteArray();
         }
 
         private QuarantineException mismatch(String problem) {

@@ -3,6 +3,7 @@ package dev.walshadow.pipeline.encode;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.FixedColumn;
+import dev.walshadow.pipeline.mapping.Conversion;
 
 /** Readers of numbers that are the same bytes on both sides, or nearly. */
 final class FixedReaders {
@@ -20,6 +21,37 @@ final class FixedReaders {
         @Override
         boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
             ((FixedColumn) out).appendShort(LittleEndian.getShort(bytes, offset));
+            return true;
+        }
+    }
+
+    /** Integers into wider ones. */
+    static final class Widened extends ValueReader {
+        private final Conversion source;
+        private final int width;
+
+        /**
+         * @param source INT16, INT32 or UINT32
+         * @param width 4 or 8 bytes
+         */
+        Widened(Conversion source, int width) {
+            this.source = source;
+            this.width = width;
+        }
+
+        @Override
+        boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
+            long value =
+                    switch (source) {
+                        case INT16 -> LittleEndian.getShort(bytes, offset);
+                        case UINT32 -> LittleEndian.getUnsignedInt(bytes, offset);
+                        default -> LittleEndian.getInt(bytes, offset);
+                    };
+            if (width == Integer.BYTES) {
+                ((FixedColumn) out).appendInt((int) value);
+            } else {
+                ((FixedColumn) out).appendLong(value);
+            }
             return true;
         }
     }

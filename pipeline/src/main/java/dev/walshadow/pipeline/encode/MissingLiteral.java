@@ -4,7 +4,6 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.clickhouse.ClickHouseType;
-import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import java.nio.charset.StandardCharsets;
@@ -26,15 +25,12 @@ public final class MissingLiteral {
      */
     public static @Nullable String of(ColumnMapping column, AttributeDescriptor attribute) {
         String text = attribute.missingValue();
-        if (text == null) {
+        if (text == null && column.transform() == null) {
             return null;
         }
-        ColumnBuffer buffer = ColumnBuffer.of(column.type());
-        MissingValue.append(column, text, buffer);
-        ByteBuilder bytes = new ByteBuilder(64);
-        buffer.rowBinary(0, bytes);
+        byte[] bytes = MissingValue.of(column, MissingValue.delimiter(column), text);
         ByteBuilder out = new ByteBuilder(64);
-        append(column.type(), bytes.toByteArray(), 0, out);
+        append(column.type(), bytes, 0, out);
         String value = new String(out.toByteArray(), StandardCharsets.UTF_8);
         if (value.equals("NULL") || value.equals("[]") || value.equals("map()")) {
             return null;
@@ -55,6 +51,7 @@ public final class MissingLiteral {
                 }
                 yield append(nullable.inner(), bytes, at + 1, out);
             }
+            case ClickHouseType.LowCardinality low -> append(low.inner(), bytes, at, out);
             case ClickHouseType.Array array -> array(array.element(), bytes, at, out);
             case ClickHouseType.Map map -> map(map, bytes, at, out);
             case ClickHouseType.DateTime64 _ -> {

@@ -13,6 +13,8 @@ import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.EnumNumber;
 import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.pipeline.mapping.Transform;
+import dev.walshadow.pipeline.mapping.TransformedText;
 import dev.walshadow.postgres.value.TypeOid;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -21,6 +23,7 @@ import java.time.DateTimeException;
 import java.util.HexFormat;
 import java.util.Locale;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * attmissingval: the constant that a fast ADD COLUMN ... DEFAULT gave to older rows, known as
@@ -31,9 +34,45 @@ final class MissingValue {
 
     private MissingValue() {}
 
+    /**
+     * The value in RowBinary form, transformed where the mapping says so.
+     *
+     * @param text null: NULL, or what ClickHouse has for it
+     */
+    static byte[] of(ColumnMapping column, char delimiter, @Nullable String text) {
+        ColumnBuffer buffer = ColumnBuffer.of(column.type());
+        Transform transform = column.transform();
+        String shown = transform == null ? text : new TransformedText(transform).of(text);
+        if (shown == null) {
+            buffer.appendDefault();
+        } else if (transform == null) {
+            append(column, delimiter, shown, buffer);
+        } else {
+            appendText(shown, buffer);
+        }
+        ByteBuilder out = new ByteBuilder(64);
+        buffer.rowBinary(0, out);
+        return out.toByteArray();
+    }
+
+    private static void appendText(String text, ColumnBuffer out) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        if (out instanceof NullableColumn nullable) {
+            appendText(bytes, nullable.inner());
+            nullable.present();
+        } else {
+            appendText(bytes, out);
+        }
+    }
+
+    /** typdelim of a built-in type: all but box have commas. */
+    static char delimiter(ColumnMapping column) {
+        return column.typeOid() == TypeOid.BOX ? ';' : ',';
+    }
+
     /** The same for a built-in type: arrays of all but box have commas. */
     static void append(ColumnMapping column, String text, ColumnBuffer out) {
-        append(column, column.typeOid() == TypeOid.BOX ? ';' : ',', text, out);
+        append(column, delimiter(column), text, out);
     }
 
     /**
@@ -133,13 +172,19 @@ final class MissingValue {
         ((StringColumn) out).append(bytes, 0, bytes.length);
     }
 
+    /** As wide as the column is. */
+    private static void appendInteger(long value, FixedColumn out) {
+        switch (out.width()) {
+            case Short.BYTES -> out.appendShort((int) value);
+            case Integer.BYTES -> out.appendInt((int) value);
+            default -> out.appendLong(value);
+        }
+    }
+
     private static void appendFixed(ColumnMapping column, String text, FixedColumn out) {
         switch (column.conversion()) {
             case BOOL -> out.appendByte(text.startsWith("t") ? 1 : 0);
-            case INT16 -> out.appendShort(Short.parseShort(text));
-            case INT32 -> out.appendInt(Integer.parseInt(text));
-            case INT64 -> out.appendLong(Long.parseLong(text));
-            case UINT32 -> out.appendInt(Integer.parseUnsignedInt(text));
+            case INT16, INT32, INT64, UINT32 -> appendInteger(Long.parseLong(text), out);
             case UINT64 -> out.appendLong(Long.parseUnsignedLong(text));
             case FLOAT32 -> out.appendInt(Float.floatToRawIntBits(Float.parseFloat(text)));
             case FLOAT64 -> out.appendLong(Double.doubleToRawLongBits(Double.parseDouble(text)));

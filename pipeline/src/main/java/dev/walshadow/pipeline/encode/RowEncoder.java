@@ -157,6 +157,10 @@ public final class RowEncoder {
     }
 
     private void appendColumn(TableBlock block, ColumnPlan plan, TupleView tuple) {
+        if (plan.fixed() != null) {
+            block.nativeBlock().column(plan.index()).appendRowBinary(plan.fixed(), 0);
+            return;
+        }
         int at = walker.offset(plan.attribute());
         if (at >= 0) {
             int length = walker.length(plan.attribute());

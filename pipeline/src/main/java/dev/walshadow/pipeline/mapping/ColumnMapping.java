@@ -2,6 +2,7 @@ package dev.walshadow.pipeline.mapping;
 
 import dev.walshadow.clickhouse.ClickHouseType;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One source column and its target.
@@ -16,6 +17,8 @@ import java.util.List;
  *     array: its element's
  * @param typeModifier its atttypmod, -1 if none
  * @param enumNumbers by number, of an enum that arrives as Enum16; else empty
+ * @param transform what is sent instead of the values, whose text {@code conversion} gives; null:
+ *     the values themselves
  */
 public record ColumnMapping(
         int attributeNumber,
@@ -26,12 +29,13 @@ public record ColumnMapping(
         int dimensions,
         int typeOid,
         int typeModifier,
-        List<EnumNumber> enumNumbers) {
+        List<EnumNumber> enumNumbers,
+        @Nullable Transform transform) {
     public ColumnMapping {
         enumNumbers = List.copyOf(enumNumbers);
     }
 
-    /** A column that is no enum. */
+    /** A column that is no enum, and arrives as it is. */
     public ColumnMapping(
             int attributeNumber,
             String sourceName,
@@ -50,7 +54,23 @@ public record ColumnMapping(
                 dimensions,
                 typeOid,
                 typeModifier,
-                List.of());
+                List.of(),
+                null);
+    }
+
+    /** The same column, its values replaced. */
+    public ColumnMapping withTransform(@Nullable Transform other) {
+        return new ColumnMapping(
+                attributeNumber,
+                sourceName,
+                name,
+                type,
+                conversion,
+                dimensions,
+                typeOid,
+                typeModifier,
+                enumNumbers,
+                other);
     }
 
     /** The same column where it has another place in the source's table. */
@@ -64,6 +84,7 @@ public record ColumnMapping(
                 dimensions,
                 typeOid,
                 typeModifier,
-                enumNumbers);
+                enumNumbers,
+                transform);
     }
 }

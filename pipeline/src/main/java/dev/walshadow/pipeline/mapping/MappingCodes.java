@@ -16,5 +16,8 @@ public final class MappingCodes {
     /** A tuple has no usable value where one is needed. */
     public static final Code ROW = new Code(1753);
 
+    /** Hashed columns were made with another salt. */
+    public static final Code SALT = new Code(1754);
+
     private MappingCodes() {}
 }

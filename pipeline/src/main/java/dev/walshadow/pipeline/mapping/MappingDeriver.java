@@ -6,6 +6,7 @@ import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import dev.walshadow.pipeline.mapping.MappingRules.ColumnRule;
 import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -15,29 +16,13 @@ import org.jspecify.annotations.Nullable;
 
 /** One derivation; collects every reason, not only the first. */
 final class MappingDeriver {
-    /** Databases of ClickHouse itself. */
-    private static final Set<String> SYSTEM_DATABASES = Set.of("system", "information_schema");
+    private static final int FILE_NAME_BYTES = 255;
 
-    /** Columns that MergeTree tables may not have, or that hide one that every such table has. */
-    private static final Set<String> RESERVED_COLUMNS =
-            Set.of(
-                    "_row_exists",
-                    "_part",
-                    "_part_index",
-                    "_part_uuid",
-                    "_part_offset",
-                    "_part_data_version",
-                    "_part_starting_offset",
-                    "_part_granule_offset",
-                    "_partition_id",
-                    "_partition_value",
-                    "_sample_factor",
-                    "_block_number",
-                    "_block_offset",
-                    "_database",
-                    "_table",
-                    "_disk_name",
-                    "_distance");
+    /** {@code database.table.uuid.sql}. */
+    private static final int FILE_NAME_REST = 1 + 1 + 36 + 4;
+
+    /** Databases of ClickHouse itself. */
+    private static final Set<String> SYSTEM_DATABASES = Set.of("system", "information_schema", "_temporary_and_external_tables");
 
     private final RelationDescriptor shape;
     private final MappingRules rules;
@@ -45,6 +30,7 @@ final class MappingDeriver {
     private final TypeMapper types;
     private final @Nullable TableMapping pinned;
     private final List<String> reasons = new ArrayList<>();
+    private final List<String> ruleProblems = new ArrayList<>();
     private final List<String> notes = new ArrayList<>();
 
     MappingDeriver(RelationDescriptor shape, MappingRules rules, @Nullable TableMapping pinned) {
@@ -62,6 +48,7 @@ final class MappingDeriver {
         checkDatabase(database);
         String ownName = rule.table();
         String table = ownName == null ? shape.name().name() : ownName;
+        checkLength(database, table);
         List<ColumnMapping> columns = columns(key);
         if (!reasons.isEmpty()) {
             return new Derivation.HeldBack(reasons);
@@ -129,10 +116,41 @@ final class MappingDeriver {
                         || database.equals(rules.metadataDatabase());
         if (taken || database.isEmpty()) {
             hold(
-                    ("its ClickHouse database would be \"%s\", which is not free for tables; name"
-                                    + " another one for schema %s in the configuration")
-                            .formatted(database, shape.name().schema()));
+                    ("its ClickHouse database would be \"%s\", which is not free for tables; give"
+                                    + " its schema another one in the configuration:"
+                                    + " [schemas.%s] database = \"...\"")
+                            .formatted(database, tomlKey(shape.name().schema())));
         }
+    }
+
+    /**
+     * A dropped table's metadata lies in a file that is named by database, table and UUID; a name
+     * of 63 bytes is up to 189 there.
+     */
+    private void checkLength(String database, String table) {
+        int bytes = fileNameBytes(database) + fileNameBytes(table) + FILE_NAME_REST;
+        if (bytes > FILE_NAME_BYTES) {
+            hold(
+                    ("its name in ClickHouse would be %d bytes too long for a file name there, where"
+                         + " a character that is no ASCII letter or digit takes three bytes or more;"
+                         + " give it a shorter one in the configuration: [tables.%s] table ="
+                         + " \"...\"")
+                            .formatted(bytes - FILE_NAME_BYTES, tomlKey(shape.name().toString())));
+        }
+    }
+
+    private static int fileNameBytes(String name) {
+        int bytes = 0;
+        for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
+            bytes += b == '_' || (b >= 0 && Character.isLetterOrDigit(b)) ? 1 : 3;
+        }
+        return bytes;
+    }
+
+    private static String tomlKey(String name) {
+        return name.matches("[A-Za-z0-9_-]+")
+                ? name
+                : '"' + name.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
 
     private List<ColumnMapping> columns(List<Integer> key) {
@@ -151,7 +169,13 @@ final class MappingDeriver {
                                 + " it is not replicated");
                 continue;
             }
-            ColumnMapping column = column(attribute, key.contains(attribute.number()));
+            boolean isKey = key.contains(attribute.number());
+            ColumnRule own = columnRule(attribute.name(), isKey);
+            if (own.exclude()) {
+                notes.add(shape.label() + ": column " + attribute.name() + " is excluded");
+                continue;
+            }
+            ColumnMapping column = column(attribute, own, isKey, taken);
             if (column != null && !taken.add(column.name())) {
                 hold(
                         "two of its columns would be named \"%s\"; rename one"
@@ -163,7 +187,38 @@ final class MappingDeriver {
         return columns;
     }
 
-    private @Nullable ColumnMapping column(AttributeDescriptor attribute, boolean isKey) {
+    /** The rule without what a key cannot have. */
+    private ColumnRule columnRule(String column, boolean isKey) {
+        ColumnRule own = rule.columns().getOrDefault(column, ColumnRule.NONE);
+        Transform transform = own.transform();
+        String name = own.name();
+        if (isKey && own.exclude()) {
+            refuse(column, "it is part of the key, so it cannot be excluded");
+        } else if (isKey && transform != null && !transform.keepsApart()) {
+            refuse(
+                    column,
+                    "it is part of the key, so its values must stay different ones; of the"
+                            + " transformations only hash keeps them apart");
+        }
+        if (transform != null && own.type() != null) {
+            refuse(column, "a transformed column is a String; it cannot have another type");
+        }
+        if (name != null && !ColumnNames.isFree(name)) {
+            refuse(column, "the name " + name + " is reserved in ClickHouse, or has a dot");
+        }
+        return isKey && own.exclude()
+                ? new ColumnRule(own.name(), own.type(), own.lossy(), false, transform)
+                : own;
+    }
+
+    private void refuse(String column, String why) {
+        String problem = "the configuration's rule for column " + column + " is refused: " + why;
+        ruleProblems.add(problem);
+        hold(problem);
+    }
+
+    private @Nullable ColumnMapping column(
+            AttributeDescriptor attribute, ColumnRule own, boolean isKey, Set<String> given) {
         ResolvedType resolved = ResolvedType.of(shape, attribute);
         if (resolved == null) {
             hold(
@@ -173,9 +228,10 @@ final class MappingDeriver {
                                     Integer.toUnsignedString(attribute.typeOid())));
             return null;
         }
-        ColumnRule own = rule.columns().getOrDefault(attribute.name(), ColumnRule.NONE);
-        TypeMapper.Target target =
-                target(resolved, own.type(), isKey, enumNumbers(attribute, resolved));
+        TypeMapper.Target target = target(attribute, resolved, own, isKey);
+        if (target == null && own.type() != null && own.transform() == null) {
+            return null; // refused
+        }
         if (target == null) {
             hold(
                     "column %s has the type %s.%s, which this version cannot convert%s"
@@ -191,13 +247,14 @@ final class MappingDeriver {
         return new ColumnMapping(
                 attribute.number(),
                 attribute.name(),
-                ownName == null ? allowedName(attribute.name()) : ownName,
+                ownName == null ? allowedName(attribute.name(), given) : ownName,
                 finished(target, resolved.dimensions(), isKey),
                 target.conversion(),
                 resolved.dimensions(),
                 resolved.descriptor().oid(),
                 resolved.modifier(),
-                target.enumNumbers());
+                target.enumNumbers(),
+                own.transform());
     }
 
     /** What the enum's labels were numbered before. */
@@ -215,21 +272,49 @@ final class MappingDeriver {
     }
 
     private TypeMapper.@Nullable Target target(
-            ResolvedType resolved,
-            @Nullable ClickHouseType wanted,
-            boolean isKey,
-            List<EnumNumber> numbers) {
-        boolean text = wanted != null && wanted.bare() == Scalar.STRING;
+            AttributeDescriptor attribute, ResolvedType resolved, ColumnRule own, boolean isKey) {
+        if (own.transform() != null) {
+            return transformed(resolved, own.transform());
+        }
+        TypeMapper.Target usual = usual(resolved, isKey, enumNumbers(attribute, resolved));
+        if (own.type() == null) {
+            return usual;
+        }
+        TypeOverride override = new TypeOverride(types, resolved, usual, own, isKey);
+        TypeMapper.Target target = override.choose();
+        if (target == null) {
+            refuse(
+                    attribute.name(),
+                    "it cannot be "
+                            + own.type().print()
+                            + (usual == null ? "" : " instead of " + usual.type().print())
+                            + ": "
+                            + override.refusal()
+                            + ". String always holds PostgreSQL's text");
+        }
+        return target;
+    }
+
+    private TypeMapper.@Nullable Target usual(
+            ResolvedType resolved, boolean isKey, List<EnumNumber> numbers) {
         if (resolved.dimensions() > 0) {
             // an array in ORDER BY would need nullable elements, which ClickHouse refuses
-            return isKey || text
+            return isKey
                     ? types.arrayText(resolved.descriptor())
                     : types.element(resolved, numbers);
         }
-        if (text) {
-            return types.text(resolved.descriptor());
-        }
         return isKey ? types.key(resolved, numbers) : types.scalar(resolved, numbers);
+    }
+
+    /** A transformation works on PostgreSQL's text, unless it does not care. */
+    private TypeMapper.@Nullable Target transformed(ResolvedType resolved, Transform transform) {
+        TypeMapper.Target text =
+                resolved.dimensions() > 0
+                        ? types.arrayText(resolved.descriptor())
+                        : types.text(resolved.descriptor());
+        return text == null && transform.isFixed()
+                ? new TypeMapper.Target(Scalar.STRING, Conversion.CHARACTERS)
+                : text;
     }
 
     private static ClickHouseType finished(
@@ -246,13 +331,13 @@ final class MappingDeriver {
         return type;
     }
 
-    private String allowedName(String name) {
-        if (!RESERVED_COLUMNS.contains(name)) {
+    private String allowedName(String name, Set<String> given) {
+        if (ColumnNames.isFree(name)) {
             return name;
         }
-        Set<String> taken = new HashSet<>(RESERVED_COLUMNS);
-        shape.attributes().forEach(attribute -> taken.add(attribute.name()));
-        String free = MetaColumns.free(name, taken);
+        Set<String> others = new HashSet<>(given);
+        shape.attributes().forEach(attribute -> others.add(attribute.name()));
+        String free = ColumnNames.allowed(name, others);
         notes.add(
                 shape.label()
                         + ": column "
@@ -260,8 +345,9 @@ final class MappingDeriver {
                         + " is named "
                         + free
                         + " in ClickHouse, where "
-                        + name
-                        + " is reserved");
+                        + (ColumnNames.isReserved(name)
+                                ? name + " is reserved"
+                                : "a dot makes it part of a Nested column"));
         return free;
     }
 
@@ -277,6 +363,12 @@ final class MappingDeriver {
                             + ", "
                             + meta.lsn());
         }
+    }
+
+    /** What is wrong with the rules for this table, each a sentence. */
+    List<String> ruleProblems() {
+        derive();
+        return ruleProblems;
     }
 
     private void hold(String reason) {

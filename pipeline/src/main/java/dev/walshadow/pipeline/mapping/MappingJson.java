@@ -20,13 +20,19 @@ import tools.jackson.databind.node.ObjectNode;
 final class MappingJson {
     private static final int FORMAT = 1;
     private static final int KEYLESS_FORMAT = 2;
+
+    /** With transformed columns, whose plain values an older version would send. */
+    private static final int TRANSFORM_FORMAT = 3;
+
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private MappingJson() {}
 
     static String print(TableMapping mapping) {
         ObjectNode root = JSON.createObjectNode();
-        root.put("format", mapping.isKeyless() ? KEYLESS_FORMAT : FORMAT);
+        boolean transforms = mapping.columns().stream().anyMatch(c -> c.transform() != null);
+        int format = mapping.isKeyless() ? KEYLESS_FORMAT : FORMAT;
+        root.put("format", transforms ? TRANSFORM_FORMAT : format);
         root.put("relation_oid", Integer.toUnsignedLong(mapping.relationOid()));
         if (!mapping.source().database().isEmpty()) {
             root.put("source_database", mapping.source().database());
@@ -46,6 +52,9 @@ final class MappingJson {
             node.put("dimensions", column.dimensions());
             node.put("type_oid", Integer.toUnsignedLong(column.typeOid()));
             node.put("type_modifier", column.typeModifier());
+            if (column.transform() != null) {
+                node.put("transform", column.transform().print());
+            }
             if (!column.enumNumbers().isEmpty()) {
                 enumNumbers(column.enumNumbers(), node.putArray("enum"));
             }
@@ -83,9 +92,9 @@ final class MappingJson {
         try {
             JsonNode root = JSON.readTree(json);
             int format = root.required("format").asInt();
-            if (format < FORMAT || format > KEYLESS_FORMAT) {
+            if (format < FORMAT || format > TRANSFORM_FORMAT) {
                 throw bad(
-                        "it has format " + format + ", this version reads up to " + KEYLESS_FORMAT,
+                        "it has format " + format + ", this version reads up to " + TRANSFORM_FORMAT,
                         json,
                         null);
             }
@@ -119,7 +128,10 @@ final class MappingJson {
                             node.required("dimensions").asInt(),
                             (int) node.required("type_oid").asLong(),
                             node.required("type_modifier").asInt(),
-                            enumNumbers(node.path("enum"))));
+                            enumNumbers(node.path("enum")),
+                            node.has("transform")
+                                    ? Transform.parse(text(node, "transform"), null)
+                                    : null));
         }
         return columns;
     }

@@ -1,10 +1,16 @@
 package dev.walshadow.pipeline.mapping;
 
+import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.clickhouse.ClickHouseType;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param tables per-table rules
  * @param time64 whether the server has the type Time64
  * @param settings table settings for every created table, printed form
+ * @param hashKey the salt of hashed columns; null if none is configured
  */
 public record MappingRules(
         String databasePrefix,
@@ -24,7 +31,8 @@ public record MappingRules(
         Map<String, String> schemas,
         Map<RelationName, TableRule> tables,
         boolean time64,
-        SortedMap<String, String> settings) {
+        SortedMap<String, String> settings,
+        @Nullable HashKey hashKey) {
 
     /** The setting without which MergeTree tables ignore deduplication tokens. */
     public static final String DEDUPLICATION_WINDOW = "non_replicated_deduplication_window";
@@ -46,38 +54,138 @@ public record MappingRules(
         public TableRule {
             columns = Map.copyOf(columns);
         }
+
+        private TableRule withHashKey(HashKey key) {
+            Map<String, ColumnRule> salted = new HashMap<>(columns);
+            salted.replaceAll(
+                    (_, rule) ->
+                            rule.transform() instanceof Transform.Hash
+                                    ? rule.withTransform(new Transform.Hash(key))
+                                    : rule);
+            return new TableRule(database, table, salted);
+        }
     }
 
     /**
      * One rule per column, found by the source column's name.
      *
-     * @param type String (PostgreSQL's text) for any type; null for the default
+     * @param name its name in ClickHouse; null for the default
+     * @param type String (PostgreSQL's text) for any type, or one that {@link TypeOverride} takes;
+     *     null for the default
+     * @param lossy takes a type that cannot hold every value
+     * @param exclude leaves the column out
+     * @param transform what is sent instead of the values; null for the values themselves
      */
-    public record ColumnRule(@Nullable String name, @Nullable ClickHouseType type) {
+    public record ColumnRule(
+            @Nullable String name,
+            @Nullable ClickHouseType type,
+            boolean lossy,
+            boolean exclude,
+            @Nullable Transform transform) {
         public static final ColumnRule NONE = new ColumnRule(null, null);
+
+        public ColumnRule(@Nullable String name, @Nullable ClickHouseType type) {
+            this(name, type, false, false, null);
+        }
+
+        ColumnRule withTransform(Transform other) {
+            return new ColumnRule(name, type, lossy, exclude, other);
+        }
+
+        ColumnRule excluded() {
+            return new ColumnRule(name, type, lossy, true, transform);
+        }
     }
 
     /** Schema to database, table to table, no override. */
     public static MappingRules defaults() {
         TreeMap<String, String> settings = new TreeMap<>();
         settings.put(DEDUPLICATION_WINDOW, Integer.toString(DEDUPLICATION_INSERTS));
-        return new MappingRules("", "walshadow", Map.of(), Map.of(), true, settings);
+        return new MappingRules("", "walshadow", Map.of(), Map.of(), true, settings, null);
     }
 
     public MappingRules withTime64(boolean available) {
         return new MappingRules(
-                databasePrefix, metadataDatabase, schemas, tables, available, settings);
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                tables,
+                available,
+                settings,
+                hashKey);
     }
 
     public MappingRules withNames(
             String newPrefix, String newMetadataDatabase, Map<String, String> newSchemas) {
         return new MappingRules(
-                newPrefix, newMetadataDatabase, newSchemas, tables, time64, settings);
+                newPrefix, newMetadataDatabase, newSchemas, tables, time64, settings, hashKey);
     }
 
     public MappingRules withTables(Map<RelationName, TableRule> newTables) {
         return new MappingRules(
-                databasePrefix, metadataDatabase, schemas, newTables, time64, settings);
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                newTables,
+                time64,
+                settings,
+                hashKey);
+    }
+
+    /** The salt of all hashed columns. */
+    public MappingRules withHashKey(HashKey key) {
+        Map<RelationName, TableRule> salted = new HashMap<>();
+        tables.forEach((name, rule) -> salted.put(name, rule.withHashKey(key)));
+        return new MappingRules(
+                databasePrefix, metadataDatabase, schemas, salted, time64, settings, key);
+    }
+
+    /** A mapping as the metadata database has it. */
+    public TableMapping pinned(String json) {
+        return TableMapping.fromJson(json).withHashKey(hashKey);
+    }
+
+    /**
+     * The rules for a table as it is now, where what was pinned of it is not undone by new names: a
+     * column that was left out stays out, one that was transformed stays so.
+     *
+     * @param before the shape that {@code pinned} maps
+     */
+    public MappingRules carried(
+            TableMapping pinned, RelationDescriptor before, RelationDescriptor now) {
+        Map<Integer, ColumnMapping> mapped = new HashMap<>();
+        pinned.columns().forEach(column -> mapped.put(column.attributeNumber(), column));
+        TableRule own = table(now.name());
+        Map<String, ColumnRule> columns = new HashMap<>(own.columns());
+        for (int i = 0; i < Math.min(before.attributes().size(), now.attributes().size()); i++) {
+            AttributeDescriptor old = before.attributes().get(i);
+            AttributeDescriptor attribute = now.attributes().get(i);
+            if (old.dropped() || attribute.dropped() || old.generated() == 'v') {
+                continue;
+            }
+            ColumnRule rule = columns.getOrDefault(attribute.name(), ColumnRule.NONE);
+            ColumnMapping column = mapped.get(attribute.number());
+            if (column == null) {
+                columns.put(attribute.name(), rule.excluded());
+            } else if (column.transform() != null && rule.transform() == null) {
+                columns.put(attribute.name(), rule.withTransform(column.transform()));
+            }
+        }
+        if (columns.equals(own.columns())) {
+            return this;
+        }
+        Map<RelationName, TableRule> others = new HashMap<>(tables);
+        others.put(now.name(), new TableRule(own.database(), own.table(), columns));
+        return withTables(others);
+    }
+
+    /** Columns that the rules for a table name and that it has not, in order. */
+    public List<String> unknownColumns(RelationDescriptor shape) {
+        Set<String> unknown = new TreeSet<>(table(shape.name()).columns().keySet());
+        shape.attributes().stream()
+                .filter(attribute -> !attribute.dropped())
+                .forEach(attribute -> unknown.remove(attribute.name()));
+        return List.copyOf(unknown);
     }
 
     TableRule table(RelationName name) {

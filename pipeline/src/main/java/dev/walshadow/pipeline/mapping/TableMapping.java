@@ -67,9 +67,28 @@ public record TableMapping(
         return new MappingDeriver(shape, rules, pinned).derive();
     }
 
+    /** What is wrong with the rules for this table, each a sentence; empty if nothing is. */
+    public static List<String> ruleProblems(RelationDescriptor shape, MappingRules rules) {
+        return rules.tables().containsKey(shape.name())
+                ? new MappingDeriver(shape, rules, null).ruleProblems()
+                : List.of();
+    }
+
     /** The same target, its columns read in another way. */
     public TableMapping withColumns(List<ColumnMapping> others) {
         return new TableMapping(relationOid, source, database, table, others, key, meta, settings);
+    }
+
+    /** The same with the salt of hashed columns, which is not pinned. */
+    public TableMapping withHashKey(@Nullable HashKey key) {
+        return withColumns(
+                columns.stream()
+                        .map(column ->
+                                column.transform() instanceof Transform.Hash(HashKey known)
+                                                && known.equals(key)
+                                        ? column.withTransform(new Transform.Hash(key))
+                                        : column)
+                        .toList());
     }
 
     /** How messages name the target. */

@@ -1,0 +1,99 @@
+package dev.walshadow.daemon.config;
+
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
+import dev.walshadow.pipeline.mapping.Transform;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What the file says of single schemas, tables and columns. Hashes have no salt yet.
+ *
+ * @param schemas ClickHouse database by source schema
+ * @param tables rule by source table
+ */
+public record NameRules(Map<String, String> schemas, Map<RelationName, TableRule> tables) {
+    /**
+     * A key of such a rule, for the documentation.
+     *
+     * @param key with upper-case words for the names of schema, table and column
+     * @param fallback what holds without it
+     */
+    public record Key(String key, String fallback, String meaning, String form) {}
+
+    static final String DATABASE = "database";
+    static final String TABLE = "table";
+    static final String COLUMNS = "columns";
+    static final String NAME = "name";
+    static final String TYPE = "type";
+    static final String LOSSY = "lossy";
+    static final String EXCLUDE = "exclude";
+    static final String TRANSFORM = "transform";
+
+    static final List<String> SCHEMA_KEYS = List.of(DATABASE);
+    static final List<String> TABLE_KEYS = List.of(DATABASE, TABLE, COLUMNS);
+    static final List<String> COLUMN_KEYS = List.of(NAME, TYPE, LOSSY, EXCLUDE, TRANSFORM);
+
+    private static final String OF_TABLE = "tables.\"SCHEMA.TABLE\".";
+    private static final String OF_COLUMN = OF_TABLE + "columns.COLUMN.";
+
+    private static final List<Key> KEYS =
+            List.of(
+                    new Key(
+                            "schemas.SCHEMA.database",
+                            "prefix and schema",
+                            "ClickHouse database of a schema's tables.",
+                            "text"),
+                    new Key(
+                            OF_TABLE + DATABASE,
+                            "the schema's",
+                            "ClickHouse database of this table.",
+                            "text"),
+                    new Key(
+                            OF_TABLE + TABLE, "its own name", "Name of the table there.", "text"),
+                    new Key(
+                            OF_COLUMN + NAME,
+                            "its own name",
+                            "Name of the column there; without a dot.",
+                            "text"),
+                    new Key(
+                            OF_COLUMN + TYPE,
+                            "by [types.md](types.md)",
+                            "ClickHouse type, without Nullable, which is added where the column is"
+                                    + " no key.",
+                            "a ClickHouse type"),
+                    new Key(
+                            OF_COLUMN + LOSSY,
+                            "`false`",
+                            "Takes a type that cannot hold every value.",
+                            "true or false"),
+                    new Key(
+                            OF_COLUMN + EXCLUDE,
+                            "`false`",
+                            "Leaves the column out; `verify` does not compare it.",
+                            "true or false"),
+                    new Key(
+                            OF_COLUMN + TRANSFORM,
+                            "the value itself",
+                            "What is sent instead of the column's values.",
+                            Transform.FORMS));
+
+    static final NameRules NONE = new NameRules(Map.of(), Map.of());
+
+    public NameRules {
+        schemas = Map.copyOf(schemas);
+        tables = Map.copyOf(tables);
+    }
+
+    /** Every key there is, for the documentation. */
+    public static List<Key> keys() {
+        return KEYS;
+    }
+
+    /** Whether any column is to be hashed, which needs a salt. */
+    public boolean hashes() {
+        return tables.values().stream()
+                .flatMap(rule -> rule.columns().values().stream())
+                .anyMatch(column -> column.transform() instanceof Transform.Hash);
+    }
+}
