@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
             CommandLine.HelpCommand.class
         })
 public final class Main implements Runnable {
-    private static final Set<String> CONFIGURED = Set.of("run", "wait", "verify", "status");
+    private static final Set<String> CONFIGURED = Set.of("run", "wait", "verify", "status", "resync");
 
     @Spec private CommandSpec command;
 

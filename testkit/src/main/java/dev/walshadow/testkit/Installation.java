@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -97,6 +98,15 @@ public final class Installation implements AutoCloseable {
         return configurationFile;
     }
 
+    /** Adds lines to the configuration file. */
+    public void configure(String more) {
+        try {
+            Files.writeString(configurationFile, "\n" + more, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     public Configuration configuration() {
         return ConfigurationLoader.load(configurationFile, Map.of(), Map.of());
     }
@@ -176,6 +186,25 @@ public final class Installation implements AutoCloseable {
             running.destroyForcibly();
             running.waitFor();
             daemon = null;
+        }
+    }
+
+    /** Waits until a table has been loaded anew, as {@code walshadow resync} asks for. */
+    public void resync(String table) throws InterruptedException {
+        long before = loads(table);
+        CommandResult result = command("resync", table);
+        if (result.exitCode() != 0) {
+            throw new IllegalStateException(result.output());
+        }
+        await(table + " is loaded anew", () -> loads(table) > before);
+    }
+
+    /** How often the log says that a load of the table was finished. */
+    private long loads(String table) {
+        try (Stream<String> lines = Files.lines(log())) {
+            return lines.filter(line -> line.contains(table + " is loaded: ")).count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

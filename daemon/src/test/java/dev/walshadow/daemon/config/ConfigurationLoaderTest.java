@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
+import dev.walshadow.pipeline.mapping.Transform;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -109,6 +113,84 @@ final class ConfigurationLoaderTest {
                     .contains("| `" + setting.key() + "` | " + code(fallback) + " |")
                     .contains(setting.meaning());
         }
+    }
+
+    @Test
+    void documentationNamesEveryKeyOfRules() throws IOException {
+        String page = Files.readString(Path.of("..", "docs", "configuration.md"));
+        for (NameRules.Key key : NameRules.keys()) {
+            assertThat(page)
+                    .contains(
+                            "| `%s` | %s | %s | %s |"
+                                    .formatted(
+                                            key.key(), key.fallback(), key.meaning(), key.form()));
+        }
+    }
+
+    @Test
+    void rulesForNamesAndColumnsAreRead() throws IOException {
+        String file =
+                MINIMAL
+                        + """
+                        [schemas.public]
+                        database = "shop"
+                        [tables]
+                        include = ["public.*"]
+                        [tables."public.orders"]
+                        table = "o"
+                        [tables."public.orders".columns]
+                        email = { transform = "hash" }
+                        note = { transform = "constant(a)b)", name = "n" }
+                        code = { type = "Int64" }
+                        gone = { exclude = true }
+                        [tables.'"we.ird"."a ""b"""']
+                        database = "d"
+                        """;
+        Configuration configuration = load(file, Map.of(), Map.of());
+        NameRules rules = configuration.nameRules();
+        assertThat(configuration.get(Settings.TABLES_INCLUDE)).containsExactly("public.*");
+        assertThat(rules.schemas()).isEqualTo(Map.of("public", "shop"));
+        assertThat(rules.hashes()).isTrue();
+        TableRule orders = rules.tables().get(new RelationName("public", "orders"));
+        assertThat(orders.table()).isEqualTo("o");
+        assertThat(orders.columns().get("note").transform())
+                .isEqualTo(new Transform.Constant("a)b"));
+        assertThat(orders.columns().get("note").name()).isEqualTo("n");
+        assertThat(orders.columns().get("code").type()).isEqualTo(ClickHouseType.Scalar.INT64);
+        assertThat(orders.columns().get("gone").exclude()).isTrue();
+        assertThat(rules.tables().get(new RelationName("we.ird", "a \"b\"")).database())
+                .isEqualTo("d");
+    }
+
+    @Test
+    void faultsInRulesAreNamedWithTheirPlace() {
+        String file =
+                MINIMAL
+                        + """
+                        [schemas.public]
+                        databse = "shop"
+                        [tables]
+                        includ = ["x"]
+                        [tables.orders]
+                        table = "o"
+                        [tables."public.orders"]
+                        tabel = "o"
+                        [tables."public.orders".columns]
+                        email = { transform = "hsh" }
+                        code = { type = "Integer", exclud = true }
+                        gone = { exclude = "yes" }
+                        """;
+        assertThatThrownBy(() -> load(file, Map.of(), Map.of()))
+                .hasMessageContaining(
+                        "unknown key [schemas.public] databse; did you mean database?")
+                .hasMessageContaining("unknown key [tables] includ; did you mean include?")
+                .hasMessageContaining("[tables.orders] names no table")
+                .hasMessageContaining(
+                        "unknown key [tables.\"public.orders\"] tabel; did you mean table?")
+                .hasMessageContaining("columns.email] transform: \"hsh\" is not hash, mask")
+                .hasMessageContaining("columns.code] type: \"Integer\" is not a ClickHouse type")
+                .hasMessageContaining("exclud; did you mean exclude?")
+                .hasMessageContaining("columns.gone] exclude: \"yes\" is not true or false");
     }
 
     private static String code(String text) {
