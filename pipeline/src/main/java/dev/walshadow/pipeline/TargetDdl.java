@@ -139,6 +139,9 @@ final class TargetDdl {
                         tables.record(table);
                     });
         } catch (QuarantineException e) {
+            if (e.code().equals(PipelineCodes.NAME_COLLISION)) {
+                throw e;
+            }
             LOG.warn("{} cannot be altered: {}", table.label(), e.getMessage());
             table.load();
             beginLoad(table, "ClickHouse refused to alter it: " + e.getMessage());
@@ -190,7 +193,9 @@ final class TargetDdl {
             claim(table, name);
             return name;
         }
-        if (tables.claim(table, name) != null) {
+        TargetTable taken = tables.claim(table, name);
+        if (taken != null) {
+            requireLeaving(taken, table, name);
             // its owner may want ours: out of the way first
             TargetName parking = tables.scratch("moving", table);
             until(
@@ -455,22 +460,29 @@ final class TargetDdl {
             if (owner == null) {
                 return;
             }
-            boolean stays =
-                    owner.mapping() != null
-                            && TargetName.of(owner.mapped()).equals(name)
-                            && owner.state() != TableState.DROPPED;
-            if (stays) {
-                throw new QuarantineException(
-                        PipelineCodes.NAME_COLLISION,
-                        owner.label()
-                                + " and "
-                                + table.label()
-                                + " would both arrive in "
-                                + name
-                                + ": rename one of them, or leave one out by [tables] exclude, then"
-                                + " load it anew");
-            }
+            requireLeaving(owner, table, name);
             Thread.sleep(CLAIM_POLL_MILLIS);
+        }
+    }
+
+    /**
+     * @throws QuarantineException if {@code owner} is to stay under the name
+     */
+    private static void requireLeaving(TargetTable owner, TargetTable table, TargetName name) {
+        boolean stays =
+                owner.mapping() != null
+                        && TargetName.of(owner.mapped()).equals(name)
+                        && owner.state() != TableState.DROPPED;
+        if (stays) {
+            throw new QuarantineException(
+                    PipelineCodes.NAME_COLLISION,
+                    owner.label()
+                            + " and "
+                            + table.label()
+                            + " would both arrive in "
+                            + name
+                            + ": rename one of them, give one another name by a rule, or leave one"
+                            + " out by [tables] exclude, then load it anew");
         }
     }
 

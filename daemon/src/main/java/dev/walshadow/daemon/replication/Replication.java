@@ -225,7 +225,8 @@ public final class Replication implements AutoCloseable {
         boolean durable =
                 firstAttach.awaitDone(deadline)
                         && awaitDurable(target, deadline)
-                        && awaitLoads(deadline);
+                        && awaitLoads(deadline)
+                        && settleLedger();
         answer.put("durable", durable);
         if (!durable) {
             answer.put("message", Status.explain(prepared, firstAttach, assembly, failure.get()));
@@ -235,6 +236,15 @@ public final class Replication implements AutoCloseable {
         var lines = answer.putArray("set_aside");
         aside.forEach(lines::add);
         return answer;
+    }
+
+    /** Whoever has waited finds held and quarantined tables in the ledger. */
+    private boolean settleLedger() throws InterruptedException {
+        Assembly parts = assembly;
+        if (parts != null) {
+            parts.pipeline.settleLedger();
+        }
+        return true;
     }
 
     private boolean awaitDurable(long target, long deadline) throws InterruptedException {

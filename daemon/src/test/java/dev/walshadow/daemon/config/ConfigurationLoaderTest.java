@@ -143,7 +143,7 @@ final class ConfigurationLoaderTest {
                         note = { transform = "constant(a)b)", name = "n" }
                         code = { type = "Int64" }
                         gone = { exclude = true }
-                        [tables.'"we.ird"."a ""b"""']
+                        [tables.'"we.ird"."a ""b""\"']
                         database = "d"
                         """;
         Configuration configuration = load(file, Map.of(), Map.of());

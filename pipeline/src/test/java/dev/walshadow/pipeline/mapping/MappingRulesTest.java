@@ -69,7 +69,7 @@ final class MappingRulesTest {
                 0,
                 'd',
                 "heap",
-                false,
+                0,
                 attributes,
                 List.of(1),
                 List.of(1),
