@@ -345,7 +345,7 @@ final class TableAlterationTest {
     void anyNameIsQuoted() {
         Followed table = filled();
         List<@Nullable String> a = values(table, "a");
-        String odd = "`\\\"'.;ü😀\n" + "x".repeat(45);
+        String odd = "`\\\"';ü😀\n" + "x".repeat(45);
         table.change(table.shape.rename("a", odd).add("select.from", TypeOid.TEXT, -1, "`"));
         assertThat(values(table, odd)).isEqualTo(a);
         table.change(table.shape.rename(odd, "--").rename("b", odd).drop("n"));
