@@ -399,7 +399,7 @@ final class MappingDeriverTest {
             assertThat(reasons(shape, rules.withNames("", "meta", Map.of("shop", taken))))
                     .singleElement()
                     .asString()
-                    .contains("\"" + taken + "\"", "schema shop");
+                    .contains("\"" + taken + "\"", "[schemas.shop]");
         }
     }
 
@@ -448,9 +448,9 @@ final class MappingDeriverTest {
         assertThat(json).doesNotContain("\n");
         assertThat(TableMapping.fromJson(json)).isEqualTo(mapping);
         assertThatThrownBy(
-                        () -> TableMapping.fromJson(json.replace("\"format\":1", "\"format\":3")))
+                        () -> TableMapping.fromJson(json.replace("\"format\":1", "\"format\":9")))
                 .isInstanceOf(QuarantineException.class)
-                .hasMessageContaining("format 3");
+                .hasMessageContaining("format 9");
         assertThatThrownBy(() -> TableMapping.fromJson(json.substring(0, 40)))
                 .isInstanceOf(QuarantineException.class)
                 .hasMessageContaining("WS-1750");
