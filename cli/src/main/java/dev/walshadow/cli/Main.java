@@ -28,7 +28,8 @@ import picocli.CommandLine.Spec;
             CommandLine.HelpCommand.class
         })
 public final class Main implements Runnable {
-    private static final Set<String> CONFIGURED = Set.of("run", "wait", "verify", "status", "resync");
+    private static final Set<String> CONFIGURED =
+            Set.of("run", "wait", "verify", "status", "resync");
 
     @Spec private CommandSpec command;
 

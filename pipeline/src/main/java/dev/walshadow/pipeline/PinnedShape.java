@@ -31,7 +31,9 @@ final class PinnedShape {
         };
     }
 
-    /** What the rules say of this table now must hold; names and types without a rule may differ. */
+    /**
+     * What the rules say of this table now must hold; names and types without a rule may differ.
+     */
     private static @Nullable String ruled(
             TableMapping pinned, TableMapping now, MappingRules rules) {
         TableRule rule = rules.tables().get(now.source());

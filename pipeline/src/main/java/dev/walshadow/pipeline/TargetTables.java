@@ -536,8 +536,7 @@ public final class TargetTables {
             return derive(shape);
         }
         return noted(
-                TableMapping.derive(
-                        shape, options.rules().carried(pinned, old.shape(), shape)));
+                TableMapping.derive(shape, options.rules().carried(pinned, old.shape(), shape)));
     }
 
     private static Derivation noted(Derivation derivation) {
@@ -771,6 +770,8 @@ public final class TargetTables {
     /** The mapping that the ledger has pinned; null for a table without one. */
     public @Nullable TableMapping ledgerMapping(int databaseOid, int relationOid) {
         LedgerRow row = ledger.get(Quarantine.key(databaseOid, relationOid));
-        return row == null || row.mapping().isEmpty() ? null : options.rules().pinned(row.mapping());
+        return row == null || row.mapping().isEmpty()
+                ? null
+                : options.rules().pinned(row.mapping());
     }
 }

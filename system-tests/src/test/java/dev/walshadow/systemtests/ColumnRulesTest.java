@@ -116,7 +116,8 @@ final class ColumnRulesTest {
                 "INSERT INTO people (id, mail, hidden) VALUES (5001, 'plain@example.com', 'plain')",
                 "ALTER TABLE people ADD extra int DEFAULT 7",
                 "ALTER TABLE people ALTER code TYPE bigint",
-                "INSERT INTO people (id, mail, hidden) VALUES (5002, 'plain@example.com', 'plain')");
+                "INSERT INTO people (id, mail, hidden) VALUES (5002, 'plain@example.com',"
+                        + " 'plain')");
         requireEqual(installation);
         assertThat(content(installation)).doesNotContain("example.com", "plain");
         installation.resync("public.people");

@@ -103,10 +103,11 @@ final class IdentifiersTest {
             sql.add("DELETE FROM " + table + " WHERE " + key + " = 3");
         }
         String columns =
-                NAMES.stream().map(name -> quoted(name) + " text").collect(Collectors.joining(", "));
+                NAMES.stream()
+                        .map(name -> quoted(name) + " text")
+                        .collect(Collectors.joining(", "));
         sql.add("CREATE TABLE " + schema + ".wide (id int PRIMARY KEY, " + columns + ")");
-        String values =
-                NAMES.stream().map(name -> "i || 'x'").collect(Collectors.joining(", "));
+        String values = NAMES.stream().map(name -> "i || 'x'").collect(Collectors.joining(", "));
         sql.add(
                 "INSERT INTO "
                         + schema

@@ -253,10 +253,10 @@ public final class LoadShape {
                             null,
                             array ? column.dimensions() : 0));
             return new ColumnMapping(
-                    column.attributeNumber(),
-                    column.sourceName(),
-                    column.name(),
-                    column.type(),
+                            column.attributeNumber(),
+                            column.sourceName(),
+                            column.name(),
+                            column.type(),
                             Conversion.CHARACTERS,
                             array ? column.dimensions() : 0,
                             TypeOid.TEXT,

@@ -49,8 +49,7 @@ public record NameRules(Map<String, String> schemas, Map<RelationName, TableRule
                             "the schema's",
                             "ClickHouse database of this table.",
                             "text"),
-                    new Key(
-                            OF_TABLE + TABLE, "its own name", "Name of the table there.", "text"),
+                    new Key(OF_TABLE + TABLE, "its own name", "Name of the table there.", "text"),
                     new Key(
                             OF_COLUMN + NAME,
                             "its own name",

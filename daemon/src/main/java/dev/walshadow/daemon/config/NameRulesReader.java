@@ -140,8 +140,7 @@ final class NameRulesReader {
         return value.asString();
     }
 
-    private static String fault(
-            String place, String key, @Nullable String found, String expected) {
+    private static String fault(String place, String key, @Nullable String found, String expected) {
         return "[" + place + "] " + key + ": \"" + found + "\" is not " + expected;
     }
 

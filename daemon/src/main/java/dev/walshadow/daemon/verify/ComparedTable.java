@@ -41,7 +41,6 @@ public record ComparedTable(
         return columns.stream().noneMatch(column -> column.key() && column.transform() != null);
     }
 
-
     public ComparedTable {
         columns = List.copyOf(columns);
     }

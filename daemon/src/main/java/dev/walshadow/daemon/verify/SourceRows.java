@@ -73,8 +73,7 @@ final class SourceRows {
         copy(table, " WHERE " + columns + " IN (" + values + ")", consumer);
     }
 
-    private static List<@Nullable String> key(
-            ComparedTable table, List<@Nullable String> row) {
+    private static List<@Nullable String> key(ComparedTable table, List<@Nullable String> row) {
         List<@Nullable String> key = new ArrayList<>();
         for (int i = 0; i < row.size(); i++) {
             if (table.columns().get(i).key()) {

@@ -104,7 +104,10 @@ final class ExternalValues {
         byte[] bytes = tuple.buffer();
         boolean oldKeyWalked = false;
         for (ColumnPlan plan : plans) {
-            int at = plan.varlena() && plan.fixed() == null ? walker.offset(plan.attribute()) : AttributeWalker.NULL;
+            int at =
+                    plan.varlena() && plan.fixed() == null
+                            ? walker.offset(plan.attribute())
+                            : AttributeWalker.NULL;
             if (at < 0 || !Varlena.isExternal(bytes, at)) {
                 continue;
             }

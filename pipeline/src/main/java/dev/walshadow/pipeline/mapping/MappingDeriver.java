@@ -22,7 +22,8 @@ final class MappingDeriver {
     private static final int FILE_NAME_REST = 1 + 1 + 36 + 4;
 
     /** Databases of ClickHouse itself. */
-    private static final Set<String> SYSTEM_DATABASES = Set.of("system", "information_schema", "_temporary_and_external_tables");
+    private static final Set<String> SYSTEM_DATABASES =
+            Set.of("system", "information_schema", "_temporary_and_external_tables");
 
     private final RelationDescriptor shape;
     private final MappingRules rules;
@@ -131,10 +132,10 @@ final class MappingDeriver {
         int bytes = fileNameBytes(database) + fileNameBytes(table) + FILE_NAME_REST;
         if (bytes > FILE_NAME_BYTES) {
             hold(
-                    ("its name in ClickHouse would be %d bytes too long for a file name there, where"
-                         + " a character that is no ASCII letter or digit takes three bytes or more;"
-                         + " give it a shorter one in the configuration: [tables.%s] table ="
-                         + " \"...\"")
+                    ("its name in ClickHouse would be %d bytes too long for a file name there,"
+                         + " where a character that is no ASCII letter or digit takes three bytes"
+                         + " or more; give it a shorter one in the configuration: [tables.%s] table"
+                         + " = \"...\"")
                             .formatted(bytes - FILE_NAME_BYTES, tomlKey(shape.name().toString())));
         }
     }

@@ -94,7 +94,10 @@ final class MappingJson {
             int format = root.required("format").asInt();
             if (format < FORMAT || format > TRANSFORM_FORMAT) {
                 throw bad(
-                        "it has format " + format + ", this version reads up to " + TRANSFORM_FORMAT,
+                        "it has format "
+                                + format
+                                + ", this version reads up to "
+                                + TRANSFORM_FORMAT,
                         json,
                         null);
             }

@@ -57,11 +57,10 @@ public record MappingRules(
 
         private TableRule withHashKey(HashKey key) {
             Map<String, ColumnRule> salted = new HashMap<>(columns);
-            salted.replaceAll(
-                    (_, rule) ->
-                            rule.transform() instanceof Transform.Hash
-                                    ? rule.withTransform(new Transform.Hash(key))
-                                    : rule);
+            salted.replaceAll((_, rule) ->
+                    rule.transform() instanceof Transform.Hash
+                            ? rule.withTransform(new Transform.Hash(key))
+                            : rule);
             return new TableRule(database, table, salted);
         }
     }
@@ -106,13 +105,7 @@ public record MappingRules(
 
     public MappingRules withTime64(boolean available) {
         return new MappingRules(
-                databasePrefix,
-                metadataDatabase,
-                schemas,
-                tables,
-                available,
-                settings,
-                hashKey);
+                databasePrefix, metadataDatabase, schemas, tables, available, settings, hashKey);
     }
 
     public MappingRules withNames(
@@ -123,13 +116,7 @@ public record MappingRules(
 
     public MappingRules withTables(Map<RelationName, TableRule> newTables) {
         return new MappingRules(
-                databasePrefix,
-                metadataDatabase,
-                schemas,
-                newTables,
-                time64,
-                settings,
-                hashKey);
+                databasePrefix, metadataDatabase, schemas, newTables, time64, settings, hashKey);
     }
 
     /** The salt of all hashed columns. */

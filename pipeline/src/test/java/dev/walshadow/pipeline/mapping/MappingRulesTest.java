@@ -199,8 +199,9 @@ final class MappingRulesTest {
     void columnsWithADotAreNamedWithoutOne() {
         TableMapping mapping =
                 mapped(
-                        table("id", "int4", "a.b", "text", "a_b", "text", "a.b.c", "text", "a.b_c",
-                                "text", "_part", "text"),
+                        table(
+                                "id", "int4", "a.b", "text", "a_b", "text", "a.b.c", "text",
+                                "a.b_c", "text", "_part", "text"),
                         MappingRules.defaults());
         assertThat(mapping.columns().stream().map(ColumnMapping::name))
                 .containsExactly("id", "_a_b", "a_b", "a_b_c", "_a_b_c", "__part");
