@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * names are one object.
  */
 public final class DescriptorLog implements AutoCloseable {
-    private static final String FILE_NAME = "descriptors.log";
+    static final String FILE_NAME = "descriptors.log";
 
     /** Compaction rewrites the file once this share (1/4) of the versions can go. */
     private static final int COMPACT_SHARE = 4;

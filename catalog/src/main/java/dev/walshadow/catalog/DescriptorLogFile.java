@@ -62,6 +62,30 @@ final class DescriptorLogFile implements AutoCloseable {
         }
     }
 
+    /**
+     * Hands every good frame's body to {@code sink} and changes nothing: the file may be another
+     * process's. A torn end is passed over.
+     *
+     * @return the system identifier of the cluster that the file belongs to
+     */
+    static long readOnly(Path path, FrameSink sink) {
+        try {
+            byte[] bytes = Files.readAllBytes(path);
+            long owner =
+                    bytes.length < DescriptorLogLayout.HEADER_LENGTH
+                            ? 0
+                            : LittleEndian.getLong(bytes, DescriptorLogLayout.SYSTEM_IDENTIFIER_AT);
+            checkHeader(path, bytes, owner);
+            scan(path, bytes, sink);
+            return owner;
+        } catch (IOException e) {
+            throw notWritable(path, e);
+        }
+    }
+
+    /** The good frames from the beginning. */
+    private record Scan(int frames, int end) {}
+
     private static void checkHeader(Path path, byte[] bytes, long systemIdentifier) {
         if (bytes.length < DescriptorLogLayout.HEADER_LENGTH
                 || LittleEndian.getLong(bytes, DescriptorLogLayout.MAGIC_AT)
@@ -108,27 +132,34 @@ final class DescriptorLogFile implements AutoCloseable {
     }
 
     private void read(byte[] bytes, FrameSink sink) throws IOException {
-        int at = DescriptorLogLayout.HEADER_LENGTH;
-        while (at < bytes.length) {
-            if (!DescriptorLogLayout.isFrame(bytes, at, bytes.length)) {
-                refuseDamage(bytes, at);
-                break;
-            }
-            int number = LittleEndian.getInt(bytes, at + DescriptorLogLayout.NUMBER_AT);
-            if (number != nextNumber) {
-                throw corrupt(path, at, "frame number " + nextNumber + ", found " + number);
-            }
-            int length = LittleEndian.getInt(bytes, at + DescriptorLogLayout.BODY_LENGTH_AT);
-            sink.frame(bytes, at + DescriptorLogLayout.FRAME_HEADER_LENGTH, length);
-            nextNumber++;
-            at = (int) Math.min(bytes.length, at + DescriptorLogLayout.frameLength(length));
-        }
-        position = at;
-        if (at < bytes.length) {
-            channel.truncate(at);
+        Scan good = scan(path, bytes, sink);
+        nextNumber = good.frames();
+        position = good.end();
+        if (position < bytes.length) {
+            channel.truncate(position);
             channel.force(true);
         }
         padEnd();
+    }
+
+    private static Scan scan(Path path, byte[] bytes, FrameSink sink) {
+        int at = DescriptorLogLayout.HEADER_LENGTH;
+        int frames = 0;
+        while (at < bytes.length) {
+            if (!DescriptorLogLayout.isFrame(bytes, at, bytes.length)) {
+                refuseDamage(path, bytes, at);
+                break;
+            }
+            int number = LittleEndian.getInt(bytes, at + DescriptorLogLayout.NUMBER_AT);
+            if (number != frames) {
+                throw corrupt(path, at, "frame number " + frames + ", found " + number);
+            }
+            int length = LittleEndian.getInt(bytes, at + DescriptorLogLayout.BODY_LENGTH_AT);
+            sink.frame(bytes, at + DescriptorLogLayout.FRAME_HEADER_LENGTH, length);
+            frames++;
+            at = (int) Math.min(bytes.length, at + DescriptorLogLayout.frameLength(length));
+        }
+        return new Scan(frames, at);
     }
 
     /** A torn append can have lost the padding of a frame that is good otherwise. */
@@ -140,7 +171,7 @@ final class DescriptorLogFile implements AutoCloseable {
         }
     }
 
-    private void refuseDamage(byte[] bytes, int bad) {
+    private static void refuseDamage(Path path, byte[] bytes, int bad) {
         int step = DescriptorLogLayout.FRAME_ALIGNMENT;
         for (int at = bad + step; at < bytes.length; at += step) {
             if (DescriptorLogLayout.isFrame(bytes, at, bytes.length)) {

@@ -22,6 +22,8 @@ import picocli.CommandLine.Spec;
             VerifyCommand.class,
             StatusCommand.class,
             ResyncCommand.class,
+            SchemaCommand.class,
+            DescLogCommand.class,
             PostgresCommand.class,
             ClickHouseCommand.class,
             WalCommand.class,
@@ -29,7 +31,7 @@ import picocli.CommandLine.Spec;
         })
 public final class Main implements Runnable {
     private static final Set<String> CONFIGURED =
-            Set.of("run", "wait", "verify", "status", "resync");
+            Set.of("run", "wait", "verify", "status", "resync", "schema");
 
     @Spec private CommandSpec command;
 

@@ -8,7 +8,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "wal",
         description = "Tools for the write-ahead log.",
-        subcommands = WalInspectCommand.class)
+        subcommands = {WalInspectCommand.class, WalFilterCommand.class})
 final class WalCommand implements Runnable {
     @Spec private CommandSpec command;
 

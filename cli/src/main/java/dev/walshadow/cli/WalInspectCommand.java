@@ -64,7 +64,8 @@ final class WalInspectCommand implements Callable<Integer> {
         return ExitCodes.HALTED;
     }
 
-    private static byte[] read(Path path) {
+    /** A segment, or a file beside it. */
+    static byte[] read(Path path) {
         try {
             return Files.readAllBytes(path);
         } catch (IOException e) {

@@ -1,0 +1,122 @@
+package dev.walshadow.catalog;
+
+import dev.walshadow.postgres.RelationLocator;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a descriptor log recorded, in its order, for people to read. Reads the file as it is at one
+ * moment and changes nothing, so it works beside the daemon that writes it.
+ *
+ * @param systemIdentifier of the source cluster, unsigned
+ */
+public record DescriptorHistory(long systemIdentifier, List<Change> changes) {
+    /**
+     * One relation at one position.
+     *
+     * @param before null if the log did not know it before
+     * @param after null if it was dropped
+     */
+    public record Change(
+            long lsn,
+            int databaseOid,
+            @Nullable RelationDescriptor before,
+            @Nullable RelationDescriptor after,
+            String what) {
+        /** The name that it had, or has since. */
+        public RelationDescriptor relation() {
+            return after != null ? after : Objects.requireNonNull(before);
+        }
+    }
+
+    private record Key(int databaseOid, int relationOid) {}
+
+    public DescriptorHistory {
+        changes = List.copyOf(changes);
+    }
+
+    /**
+     * Reads the log in {@code directory}.
+     *
+     * @throws dev.walshadow.base.ConfigurationException if a newer version wrote it
+     * @throws dev.walshadow.base.HaltException if it is damaged, or cannot be read
+     */
+    public static DescriptorHistory read(Path directory) {
+        Reading reading = new Reading();
+        long owner =
+                DescriptorLogFile.readOnly(directory.resolve(DescriptorLog.FILE_NAME), reading);
+        return new DescriptorHistory(owner, reading.changes);
+    }
+
+    /** Every relation's newest shape, in no order; dropped ones are not among them. */
+    public List<RelationDescriptor> newest() {
+        Map<Key, @Nullable RelationDescriptor> newest = new HashMap<>();
+        for (Change change : changes) {
+            newest.put(new Key(change.databaseOid(), change.relation().oid()), change.after());
+        }
+        List<RelationDescriptor> present = new ArrayList<>();
+        newest.values()
+                .forEach(relation -> {
+                    if (relation != null) {
+                        present.add(relation);
+                    }
+                });
+        return present;
+    }
+
+    private static final class Reading implements DescriptorLogFile.FrameSink {
+        private final DescriptorPool pool = new DescriptorPool();
+        private final Map<Key, RelationDescriptor> known = new HashMap<>();
+        private final List<Change> changes = new ArrayList<>();
+        private long first;
+
+        @Override
+        public void frame(byte[] bytes, int offset, int length) {
+            DescriptorReader reader = new DescriptorReader(bytes, offset, length, pool);
+            long lsn = reader.longNumber();
+            int databaseOid = reader.number();
+            List<Integer> dropped = reader.numbers();
+            List<RelationDescriptor> present = reader.relations();
+            first = first == 0 ? lsn : first;
+            for (int oid : dropped) {
+                RelationDescriptor before = known.remove(new Key(databaseOid, oid));
+                if (before != null) {
+                    changes.add(new Change(lsn, databaseOid, before, null, "dropped"));
+                }
+            }
+            for (RelationDescriptor relation : present) {
+                Key key = new Key(relation.databaseOid(), relation.oid());
+                RelationDescriptor before = known.put(key, relation);
+                String what =
+                        before == null
+                                ? lsn == first ? "known from here on" : "created"
+                                : difference(before, relation);
+                changes.add(new Change(lsn, relation.databaseOid(), before, relation, what));
+            }
+        }
+
+        private static String difference(RelationDescriptor before, RelationDescriptor after) {
+            String shape = RelationShapes.shapeDiffers(before, after);
+            List<String> parts = new ArrayList<>();
+            if (shape != null) {
+                parts.add(shape);
+            }
+            if (!Objects.equals(before.locator(), after.locator())) {
+                parts.add("its storage went to " + place(after.locator()));
+            }
+            if (parts.isEmpty()) {
+                parts.add("nothing that matters for its rows (NOT NULL, storage options, TOAST)");
+            }
+            return String.join("; ", parts);
+        }
+
+        private static String place(@Nullable RelationLocator locator) {
+            return locator == null ? "none" : locator.toString();
+        }
+    }
+}
