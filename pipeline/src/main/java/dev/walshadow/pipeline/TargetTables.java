@@ -746,6 +746,15 @@ public final class TargetTables {
         return table.state() == TableState.LOADING && table.opening() == null;
     }
 
+    /** Whether the configuration leaves this column out. */
+    public boolean excludes(RelationDescriptor shape, String column) {
+        return options.rules()
+                .table(shape.name())
+                .columns()
+                .getOrDefault(column, MappingRules.ColumnRule.NONE)
+                .exclude();
+    }
+
     /** How a table is mapped; null if it is held back or not followed. */
     public @Nullable TableMapping mapping(int databaseOid, int relationOid) {
         TargetTable table = find(databaseOid, relationOid);

@@ -9,6 +9,7 @@ import dev.walshadow.daemon.verify.Verification;
 import dev.walshadow.daemon.verify.VerifyProgress;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.embedded.EmbeddedPostgres;
+import dev.walshadow.embedded.UnprivilegedUser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -92,6 +93,11 @@ public final class Installation implements AutoCloseable {
     /** The daemon's state directory. */
     public Path state() {
         return directory.resolve("state");
+    }
+
+    /** A folder of its own for what a test runs beside, gone at {@link #close}. */
+    public Path folder(String name) {
+        return UnprivilegedUser.createDirectory(directory.resolve(name));
     }
 
     public Path configurationFile() {
