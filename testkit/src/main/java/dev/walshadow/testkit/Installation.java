@@ -36,8 +36,9 @@ import tools.jackson.databind.JsonNode;
  * Each of them can be killed and started again.
  */
 public final class Installation implements AutoCloseable {
-    /** For every wait; a machine under load is slow. */
-    public static final Duration PATIENCE = Duration.ofMinutes(3);
+    /** For every wait; a machine under load is slow. {@code -Dwalshadow.patience=SECONDS}. */
+    public static final Duration PATIENCE =
+            Duration.ofSeconds(Integer.getInteger("walshadow.patience", 180));
 
     private static final long POLL_NANOS = 10_000_000;
 
