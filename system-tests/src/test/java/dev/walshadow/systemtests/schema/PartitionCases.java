@@ -39,7 +39,9 @@ final class PartitionCases {
                 change("drops a partition", "DROP TABLE p2").rowsAfter(UPDATE),
                 change("empties a partition", "TRUNCATE p2").rowsAfter(UPDATE, MOVE),
                 change("empties a partitioned table", "TRUNCATE p")
-                        .rowsAfter("INSERT INTO p SELECT count(*), 150, 'again' FROM p"),
+                        .rowsAfter(
+                                "INSERT INTO p SELECT coalesce(max(id), 0) + 1, 150, 'again' FROM"
+                                        + " p"),
                 change(
                                 "adds a column to a partitioned table",
                                 "ALTER TABLE p ADD COLUMN more int DEFAULT 3")
