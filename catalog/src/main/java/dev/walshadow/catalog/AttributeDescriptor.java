@@ -60,4 +60,21 @@ public record AttributeDescriptor(
                 missingValue,
                 0);
     }
+
+    AttributeDescriptor withMissingValue(@Nullable String value) {
+        return new AttributeDescriptor(
+                number,
+                name,
+                typeOid,
+                typeModifier,
+                length,
+                byValue,
+                alignment,
+                storage,
+                notNull,
+                dropped,
+                generated,
+                value,
+                dimensions);
+    }
 }

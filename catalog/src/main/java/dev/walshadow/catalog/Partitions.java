@@ -1,8 +1,13 @@
 package dev.walshadow.catalog;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Which partitioned table a partition's rows are read through. */
@@ -24,6 +29,50 @@ public final class Partitions {
         relations.forEach(
                 relation -> byOid.put(new Key(relation.databaseOid(), relation.oid()), relation));
         return (databaseOid, oid) -> byOid.get(new Key(databaseOid, oid));
+    }
+
+    /**
+     * A partitioned table has no storage, so PostgreSQL notes the value that rows from before an
+     * ADD COLUMN ... DEFAULT show at the partitions only.
+     *
+     * @param known attnums of the columns that were there before
+     * @return the table with those values of its new columns; null if the partitions do not agree
+     */
+    public static @Nullable RelationDescriptor withMissingValues(
+            RelationDescriptor root, Collection<RelationDescriptor> leaves, Set<Integer> known) {
+        List<AttributeDescriptor> attributes = new ArrayList<>();
+        for (AttributeDescriptor attribute : root.attributes()) {
+            Set<Optional<String>> values = new HashSet<>();
+            for (RelationDescriptor leaf : leaves) {
+                leaf.attributes().stream()
+                        .filter(each -> !each.dropped() && each.name().equals(attribute.name()))
+                        .forEach(each -> values.add(Optional.ofNullable(each.missingValue())));
+            }
+            boolean old = attribute.dropped() || known.contains(attribute.number());
+            if (old || values.isEmpty()) {
+                attributes.add(attribute);
+            } else if (values.size() == 1) {
+                attributes.add(attribute.withMissingValue(values.iterator().next().orElse(null)));
+            } else {
+                return null;
+            }
+        }
+        return new RelationDescriptor(
+                root.oid(),
+                root.databaseOid(),
+                root.name(),
+                root.kind(),
+                root.persistence(),
+                root.locator(),
+                root.toastRelationOid(),
+                root.ownerRelationOid(),
+                root.replicaIdentity(),
+                root.accessMethod(),
+                root.parentOid(),
+                attributes,
+                root.primaryKey(),
+                root.identityKey(),
+                root.types());
     }
 
     /** As they are at {@code lsn}. */

@@ -147,9 +147,14 @@ final class Resumption {
             RelationDescriptor before =
                     log.find(row.databaseOid(), row.relationOid(), row.sinceLsn() - 1);
             TableMapping pending = tables.rules().pinned(row.pendingMapping());
+            RelationDescriptor whole =
+                    shape.kind() == 'p' ? withMissing(shape, mapping, row.sinceLsn()) : shape;
+            if (whole == null) {
+                return anew(shape, row.sinceLsn(), "its partitions have different values");
+            }
             TargetTable table =
                     tables.generation(
-                            shape,
+                            whole,
                             pending,
                             TableState.LIVE,
                             row.sinceLsn(),
@@ -165,6 +170,18 @@ final class Resumption {
                 tables.generation(shape, mapping, TableState.LIVE, row.sinceLsn(), null);
         table.setBaselineLsn(row.baselineLsn());
         return table;
+    }
+
+    private @Nullable RelationDescriptor withMissing(
+            RelationDescriptor root, TableMapping applied, long position) {
+        Partitions.Lookup parents = Partitions.at(log, root.databaseOid(), position);
+        return Partitions.withMissingValues(
+                root,
+                log.active(position).stream()
+                        .filter(leaf -> leaf.partition() && leaf.kind() == 'r')
+                        .filter(leaf -> root.equals(Partitions.root(leaf, parents)))
+                        .toList(),
+                applied.attributeNumbers());
     }
 
     private TargetTable quarantined(LedgerRow row, RelationDescriptor shape) {

@@ -282,6 +282,40 @@ final class TableChanges {
             }
             return;
         }
+        RelationDescriptor shape = after.kind() == 'p' ? withMissing(old, after, position) : after;
+        if (shape == null) {
+            anew(old, after, position, "its partitions have different values in a new column");
+            return;
+        }
+        if (!old.mapped().key().equals(keyOf(after))) {
+            // rows of the same transaction may be logged with either key
+            anew(old, after, position, difference);
+            return;
+        }
+        decided(old, shape, position, difference);
+    }
+
+    private @Nullable RelationDescriptor withMissing(
+            TargetTable old, RelationDescriptor after, long position) {
+        List<RelationDescriptor> leaves = new ArrayList<>();
+        for (TargetTable leaf : tables.partitions()) {
+            RelationDescriptor shape = log.find(leaf.databaseOid(), leaf.relationOid(), position);
+            if (shape != null && leaf.root() == old) {
+                leaves.add(shape);
+            }
+        }
+        return Partitions.withMissingValues(after, leaves, old.mapped().attributeNumbers());
+    }
+
+    private List<Integer> keyOf(RelationDescriptor shape) {
+        return TableMapping.derive(shape, tables.rules())
+                        instanceof Derivation.Mapped(TableMapping mapping, var _)
+                ? mapping.key()
+                : List.of();
+    }
+
+    private void decided(
+            TargetTable old, RelationDescriptor after, long position, String difference) {
         switch (ShapeChange.decide(old.mapped(), old.shape(), after, tables.rules())) {
             case ShapeChange.Unchanged(TableMapping to) ->
                     altered(old, after, to, position, difference);

@@ -175,7 +175,7 @@ public record MappingRules(
         return List.copyOf(unknown);
     }
 
-    TableRule table(RelationName name) {
+    public TableRule table(RelationName name) {
         TableRule own = tables.get(name);
         return own != null ? own : tables.getOrDefault(name.in(""), TableRule.NONE);
     }

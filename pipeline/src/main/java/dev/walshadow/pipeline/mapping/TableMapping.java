@@ -8,8 +8,10 @@ import dev.walshadow.clickhouse.Ddl.ColumnDefinition;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -121,6 +123,13 @@ public record TableMapping(
             types.add(TID);
         }
         return types;
+    }
+
+    /** Source attnums of the mapped columns. */
+    public Set<Integer> attributeNumbers() {
+        return columns.stream()
+                .map(ColumnMapping::attributeNumber)
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     public boolean isKey(ColumnMapping column) {
