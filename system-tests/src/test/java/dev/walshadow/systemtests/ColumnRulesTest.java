@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.daemon.verify.Verification;
 import dev.walshadow.testkit.Installation;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import org.junit.jupiter.api.Test;
 
@@ -104,8 +105,8 @@ final class ColumnRulesTest {
 
     private static String hmac(String text) throws Exception {
         javax.crypto.Mac mac = javax.crypto.Mac.getInstance("HmacSHA256");
-        mac.init(new javax.crypto.spec.SecretKeySpec("sea salt".getBytes("UTF-8"), "HmacSHA256"));
-        return java.util.HexFormat.of().formatHex(mac.doFinal(text.getBytes("UTF-8"))) + "\n";
+        mac.init(new javax.crypto.spec.SecretKeySpec("sea salt".getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+        return java.util.HexFormat.of().formatHex(mac.doFinal(text.getBytes(StandardCharsets.UTF_8))) + "\n";
     }
 
     /** A column's rule is not undone by a new name of the column or of the table. */

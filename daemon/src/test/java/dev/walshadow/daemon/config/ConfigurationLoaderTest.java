@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -151,14 +152,14 @@ final class ConfigurationLoaderTest {
         assertThat(configuration.get(Settings.TABLES_INCLUDE)).containsExactly("public.*");
         assertThat(rules.schemas()).isEqualTo(Map.of("public", "shop"));
         assertThat(rules.hashes()).isTrue();
-        TableRule orders = rules.tables().get(new RelationName("public", "orders"));
+        TableRule orders = present(rules.tables(), new RelationName("public", "orders"));
         assertThat(orders.table()).isEqualTo("o");
-        assertThat(orders.columns().get("note").transform())
+        assertThat(present(orders.columns(), "note").transform())
                 .isEqualTo(new Transform.Constant("a)b"));
-        assertThat(orders.columns().get("note").name()).isEqualTo("n");
-        assertThat(orders.columns().get("code").type()).isEqualTo(ClickHouseType.Scalar.INT64);
-        assertThat(orders.columns().get("gone").exclude()).isTrue();
-        assertThat(rules.tables().get(new RelationName("we.ird", "a \"b\"")).database())
+        assertThat(present(orders.columns(), "note").name()).isEqualTo("n");
+        assertThat(present(orders.columns(), "code").type()).isEqualTo(ClickHouseType.Scalar.INT64);
+        assertThat(present(orders.columns(), "gone").exclude()).isTrue();
+        assertThat(present(rules.tables(), new RelationName("we.ird", "a \"b\"")).database())
                 .isEqualTo("d");
     }
 
@@ -210,5 +211,9 @@ final class ConfigurationLoaderTest {
         Path file = directory.resolve("walshadow.toml");
         Files.writeString(file, text);
         return ConfigurationLoader.load(file, environment, flags);
+    }
+
+    private static <K, V> V present(Map<K, V> map, K key) {
+        return Objects.requireNonNull(map.get(key));
     }
 }

@@ -83,6 +83,9 @@ public record TableMapping(
 
     /** The same with the salt of hashed columns, which is not pinned. */
     public TableMapping withHashKey(@Nullable HashKey key) {
+        if (key == null) {
+            return this;
+        }
         return withColumns(
                 columns.stream()
                         .map(column ->

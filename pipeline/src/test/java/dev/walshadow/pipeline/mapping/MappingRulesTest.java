@@ -15,6 +15,8 @@ import dev.walshadow.postgres.value.TypeOid;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -42,7 +44,7 @@ final class MappingRulesTest {
     private static RelationDescriptor table(String... namesAndTypes) {
         List<AttributeDescriptor> attributes = new ArrayList<>();
         for (int i = 0; i < namesAndTypes.length; i += 2) {
-            TypeDescriptor type = TYPES.get(namesAndTypes[i + 1]);
+            TypeDescriptor type = Objects.requireNonNull(TYPES.get(namesAndTypes[i + 1]));
             attributes.add(
                     new AttributeDescriptor(
                             attributes.size() + 1,
@@ -170,12 +172,13 @@ final class MappingRulesTest {
         TableMapping mapping = mapped(shape, rules);
         String json = mapping.toJson();
         assertThat(json).doesNotContain("a salt");
-        Transform pinned = TableMapping.fromJson(json).columns().get(1).transform();
+        Transform pinned =
+                Objects.requireNonNull(TableMapping.fromJson(json).columns().get(1).transform());
         assertThatThrownBy(() -> new TransformedText(pinned))
                 .isInstanceOf(QuarantineException.class)
                 .hasMessageContaining("WS-1754");
-        assertThat(new TransformedText(rules.pinned(json).columns().get(1).transform()).of("x"))
-                .hasSize(64);
+        Transform salted = Objects.requireNonNull(rules.pinned(json).columns().get(1).transform());
+        assertThat(new TransformedText(salted).of("x")).hasSize(64);
         assertThat(MappingRules.defaults().withHashKey(HashKey.of("other")).pinned(json))
                 .isNotEqualTo(mapped(shape, rules.withHashKey(HashKey.of("other"))));
     }
@@ -191,8 +194,9 @@ final class MappingRulesTest {
         assertThat(transformed("hash", null)).isNull();
     }
 
-    private static String transformed(String transform, String text) {
-        return new TransformedText(transform(transform).transform()).of(text);
+    private static @Nullable String transformed(String transform, @Nullable String text) {
+        return new TransformedText(Objects.requireNonNull(transform(transform).transform()))
+                .of(text);
     }
 
     @Test
