@@ -174,7 +174,7 @@ final class Resumption {
 
     private @Nullable RelationDescriptor withMissing(
             RelationDescriptor root, TableMapping applied, long position) {
-        Partitions.Lookup parents = Partitions.at(log, root.databaseOid(), position);
+        Partitions.Lookup parents = Partitions.at(log, position);
         return Partitions.withMissingValues(
                 root,
                 log.active(position).stream()

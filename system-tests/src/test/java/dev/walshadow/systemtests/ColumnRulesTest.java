@@ -105,8 +105,12 @@ final class ColumnRulesTest {
 
     private static String hmac(String text) throws Exception {
         javax.crypto.Mac mac = javax.crypto.Mac.getInstance("HmacSHA256");
-        mac.init(new javax.crypto.spec.SecretKeySpec("sea salt".getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
-        return java.util.HexFormat.of().formatHex(mac.doFinal(text.getBytes(StandardCharsets.UTF_8))) + "\n";
+        mac.init(
+                new javax.crypto.spec.SecretKeySpec(
+                        "sea salt".getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+        return java.util.HexFormat.of()
+                        .formatHex(mac.doFinal(text.getBytes(StandardCharsets.UTF_8)))
+                + "\n";
     }
 
     /** A column's rule is not undone by a new name of the column or of the table. */

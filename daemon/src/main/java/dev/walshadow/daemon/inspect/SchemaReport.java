@@ -16,6 +16,7 @@ import dev.walshadow.daemon.replication.Targets;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.pipeline.mapping.TableShape;
@@ -44,8 +45,6 @@ import tools.jackson.databind.node.ObjectNode;
  * @param running whether a daemon answered
  */
 public record SchemaReport(boolean running, List<TableReport> tables) {
-    private static final String UTF8 = "UTF8";
-
     public SchemaReport {
         tables = List.copyOf(tables);
     }
@@ -76,7 +75,7 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                             client,
                             history.systemIdentifier(),
                             SourceDatabase.of(configuration).settings(),
-                            UTF8);
+                            _ -> SourceEncoding.UTF8);
             return new Reading(client, ledger, history.newest(), status(state)).report();
         }
     }
