@@ -51,7 +51,8 @@ final class SendFormOracleTest {
                                 .start();
                 Connection connection = DriverManager.getConnection(server.jdbcUrl("postgres"))) {
             CodecOracleTest.execute(connection, "create extension pageinspect");
-            CodecOracleTest.execute(connection, "create extension citext");
+            CodecOracleTest.execute(connection, "create extension citext; create extension hstore");
+            CodecOracleTest.execute(connection, "create extension ltree; create extension cube");
             CodecOracleTest.execute(connection, "set xmloption to content");
             Set<String> checked = new HashSet<>();
             List<String> differences = new ArrayList<>();
