@@ -77,19 +77,13 @@ public record DescriptorHistory(long systemIdentifier, List<Change> changes) {
 
         @Override
         public void frame(byte[] bytes, int offset, int length) {
-            DescriptorReader reader = new DescriptorReader(bytes, offset, length, pool);
-            long lsn = reader.longNumber();
-            int databaseOid = reader.number();
-            List<Integer> dropped = reader.numbers();
-            List<RelationDescriptor> present = reader.relations();
+            DescriptorLog.Frame frame = DescriptorLog.Frame.read(bytes, offset, length, pool);
+            long lsn = frame.lsn();
             first = first == 0 ? lsn : first;
-            for (int oid : dropped) {
-                RelationDescriptor before = known.remove(new Key(databaseOid, oid));
-                if (before != null) {
-                    changes.add(new Change(lsn, databaseOid, before, null, "dropped"));
-                }
+            for (DescriptorLog.Dropped dropped : frame.dropped()) {
+                drop(lsn, dropped);
             }
-            for (RelationDescriptor relation : present) {
+            for (RelationDescriptor relation : frame.present()) {
                 Key key = new Key(relation.databaseOid(), relation.oid());
                 RelationDescriptor before = known.put(key, relation);
                 String what =
@@ -97,6 +91,14 @@ public record DescriptorHistory(long systemIdentifier, List<Change> changes) {
                                 ? lsn == first ? "known from here on" : "created"
                                 : difference(before, relation);
                 changes.add(new Change(lsn, relation.databaseOid(), before, relation, what));
+            }
+        }
+
+        private void drop(long lsn, DescriptorLog.Dropped dropped) {
+            Key key = new Key(dropped.databaseOid(), dropped.relationOid());
+            RelationDescriptor before = known.remove(key);
+            if (before != null) {
+                changes.add(new Change(lsn, key.databaseOid(), before, null, "dropped"));
             }
         }
 

@@ -123,16 +123,24 @@ public final class DescriptorLog implements AutoCloseable {
     }
 
     private void readFrame(byte[] bytes, int offset, int length) {
-        DescriptorReader reader = new DescriptorReader(bytes, offset, length, pool);
-        long validFromLsn = reader.longNumber();
-        List<Integer> numbers = reader.numbers();
-        List<Dropped> dropped = new ArrayList<>();
-        for (int i = 0; i + 1 < numbers.size(); i += 2) {
-            dropped.add(new Dropped(numbers.get(i), numbers.get(i + 1)));
+        Frame frame = Frame.read(bytes, offset, length, pool);
+        apply(frame.lsn(), frame.present(), frame.dropped());
+    }
+
+    /** What one frame holds. */
+    record Frame(long lsn, List<RelationDescriptor> present, List<Dropped> dropped) {
+        static Frame read(byte[] bytes, int offset, int length, DescriptorPool pool) {
+            DescriptorReader reader = new DescriptorReader(bytes, offset, length, pool);
+            long lsn = reader.longNumber();
+            List<Integer> numbers = reader.numbers();
+            List<Dropped> dropped = new ArrayList<>();
+            for (int i = 0; i + 1 < numbers.size(); i += 2) {
+                dropped.add(new Dropped(numbers.get(i), numbers.get(i + 1)));
+            }
+            List<RelationDescriptor> present = reader.relations();
+            reader.expectEnd();
+            return new Frame(lsn, present, dropped);
         }
-        List<RelationDescriptor> present = reader.relations();
-        reader.expectEnd();
-        apply(validFromLsn, present, dropped);
     }
 
     private void apply(long lsn, List<RelationDescriptor> present, List<Dropped> dropped) {

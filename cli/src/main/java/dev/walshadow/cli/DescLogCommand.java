@@ -2,6 +2,7 @@ package dev.walshadow.cli;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.DescriptorHistory;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.TypeDescriptor;
@@ -76,8 +77,13 @@ final class DescLogCommand implements Callable<Integer> {
         DescriptorHistory history = DescriptorHistory.read(log);
         PrintWriter out = command.commandLine().getOut();
         List<DescriptorHistory.Change> chosen = chosen(history.changes());
+        Map<Integer, String> databases = new HashMap<>();
+        history.changes().stream()
+                .map(DescriptorHistory.Change::relation)
+                .filter(relation -> relation.kind() == DatabaseDescriptor.KIND)
+                .forEach(database -> databases.put(database.oid(), database.name().name()));
         for (DescriptorHistory.Change change : chosen) {
-            print(change, out);
+            print(change, databases, out);
         }
         out.printf(
                 Locale.ROOT,
@@ -119,15 +125,35 @@ final class DescLogCommand implements Callable<Integer> {
         return !schema.startsWith("pg_") && !schema.equals("information_schema");
     }
 
-    private static void print(DescriptorHistory.Change change, PrintWriter out) {
+    private static void print(
+            DescriptorHistory.Change change, Map<Integer, String> databases, PrintWriter out) {
         RelationDescriptor relation = change.relation();
+        String lsn = Lsn.format(change.lsn());
+        if (relation.kind() == DatabaseDescriptor.KIND) {
+            DatabaseDescriptor database = DatabaseDescriptor.of(relation);
+            out.printf(
+                    Locale.ROOT,
+                    "%-12s database %s (OID %s, %s)  %s%n",
+                    lsn,
+                    database.name(),
+                    Integer.toUnsignedString(database.oid()),
+                    database.encoding(),
+                    change.after() == null
+                            ? "dropped"
+                            : database.followed() ? "followed" : "not followed");
+            return;
+        }
+        String database =
+                databases.getOrDefault(
+                        change.databaseOid(), Integer.toUnsignedString(change.databaseOid()));
         out.printf(
                 Locale.ROOT,
-                "%-12s %s (OID %s, relkind %c)  %s%n",
-                Lsn.format(change.lsn()),
+                "%-12s %s (OID %s, relkind %c, database %s)  %s%n",
+                lsn,
                 relation.label(),
                 Integer.toUnsignedString(relation.oid()),
                 relation.kind(),
+                database,
                 change.what());
         RelationDescriptor after = change.after();
         if (after != null) {

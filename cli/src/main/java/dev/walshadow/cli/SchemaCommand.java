@@ -46,8 +46,9 @@ final class SchemaCommand implements Callable<Integer> {
     private static void print(TableReport table, PrintWriter out) {
         out.printf(
                 Locale.ROOT,
-                "%s (OID %s) -> %s: %s%s%n",
+                "%s (database %s, OID %s) -> %s: %s%s%n",
                 table.source(),
+                table.database(),
                 Integer.toUnsignedString(table.oid()),
                 table.target().isEmpty() ? "nowhere" : table.target(),
                 table.state(),

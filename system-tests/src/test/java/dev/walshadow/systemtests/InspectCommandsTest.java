@@ -62,9 +62,9 @@ final class InspectCommandsTest {
         Said said = execute("schema", "--config", configuration());
         assertThat(said.exitCode()).as(said.text()).isZero();
         assertThat(said.text())
-                .contains("public.orders (OID ")
+                .contains("public.orders (database postgres, OID ")
                 .contains("-> public.orders: live")
-                .contains("public.scratch (OID ")
+                .contains("public.scratch (database postgres, OID ")
                 .containsPattern("nowhere: held, .*unlogged")
                 .containsPattern("\\* id +int4 +-> id +Int32")
                 .containsPattern("  amount +numeric \\(typmod \\d+\\) +-> amount +Nullable.Decimal")
@@ -96,8 +96,12 @@ final class InspectCommandsTest {
         Said all = execute("desc-log", "--config", configuration());
         assertThat(all.exitCode()).as(all.text()).isZero();
         assertThat(all.text())
-                .containsPattern("\\d+/[0-9A-F]+ +public.orders .OID \\d+, relkind r. +known from")
-                .containsPattern("\\d+/[0-9A-F]+ +public.later .OID \\d+, relkind r. +created")
+                .containsPattern(
+                        "\\d+/[0-9A-F]+ +public.orders .OID \\d+, relkind r, database postgres."
+                                + " +known from")
+                .containsPattern(
+                        "\\d+/[0-9A-F]+ +public.later .OID \\d+, relkind r, database postgres."
+                                + " +created")
                 .contains("id int4, note text, amount numeric (typmod ")
                 .contains("; key id");
         Said one =

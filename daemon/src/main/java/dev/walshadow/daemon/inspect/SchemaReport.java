@@ -3,6 +3,7 @@ package dev.walshadow.daemon.inspect;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.catalog.AttributeDescriptor;
+import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.DescriptorHistory;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.TypeDescriptor;
@@ -80,7 +81,7 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
         }
     }
 
-    /** By table name; null if no daemon answers. */
+    /** By {@link #place}; null if no daemon answers. */
     private static @Nullable Map<String, JsonNode> status(Path state) {
         try {
             JsonNode answer =
@@ -88,12 +89,19 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                             StateDirectory.controlSocket(state), ControlClient.request("status"));
             Map<String, JsonNode> tables = new HashMap<>();
             for (JsonNode table : answer.path("tables")) {
-                tables.put(table.path("name").asString(""), table);
+                tables.put(
+                        place(table.path("name").asString(""), table.path("target").asString("")),
+                        table);
             }
             return tables;
         } catch (RetryException e) {
             return null;
         }
+    }
+
+    /** Two databases can have a table of the same name, but not the same target. */
+    private static String place(String name, String target) {
+        return name + " in " + target;
     }
 
     private record Reading(
@@ -119,6 +127,7 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                     tables.add(
                             new TableReport(
                                     relation.label(),
+                                    database(relation.databaseOid()),
                                     relation.oid(),
                                     "not selected",
                                     "",
@@ -129,6 +138,15 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
             }
             tables.sort(Comparator.comparing(TableReport::source));
             return new SchemaReport(status != null, tables);
+        }
+
+        private String database(int oid) {
+            for (RelationDescriptor relation : relations) {
+                if (relation.kind() == DatabaseDescriptor.KIND && relation.oid() == oid) {
+                    return relation.name().name();
+                }
+            }
+            return Integer.toUnsignedString(oid);
         }
 
         private static long key(int databaseOid, int relationOid) {
@@ -148,7 +166,8 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                 @Nullable TableMapping mapping,
                 @Nullable RelationDescriptor shape) {
             String name = row.name().toString();
-            JsonNode live = status == null ? null : status.get(name);
+            String target = row.targetDatabase() + "." + row.targetTable();
+            JsonNode live = status == null ? null : status.get(place(name, target));
             String state = row.state().name().toLowerCase(Locale.ROOT);
             String reason = row.reason();
             if (live != null) {
@@ -161,6 +180,7 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                             : TableShape.read(client, mapping.database(), mapping.table());
             return new TableReport(
                     name,
+                    database(row.databaseOid()),
                     row.relationOid(),
                     state,
                     reason,
@@ -251,6 +271,7 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
         for (TableReport table : tables) {
             ObjectNode node = all.addObject();
             node.put("source", table.source());
+            node.put("database", table.database());
             node.put("oid", Integer.toUnsignedLong(table.oid()));
             node.put("state", table.state());
             node.put("reason", table.reason());

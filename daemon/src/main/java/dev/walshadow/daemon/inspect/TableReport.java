@@ -5,6 +5,7 @@ import java.util.List;
 /**
  * One source table and what becomes of it.
  *
+ * @param database of the source
  * @param state of the ledger, in lower case; {@code not selected} if it is in none
  * @param reason why it does not replicate, else empty
  * @param target {@code database.table} in ClickHouse; empty if there is none
@@ -14,6 +15,7 @@ import java.util.List;
  */
 public record TableReport(
         String source,
+        String database,
         int oid,
         String state,
         String reason,
