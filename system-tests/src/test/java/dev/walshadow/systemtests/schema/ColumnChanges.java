@@ -10,7 +10,8 @@ final class ColumnChanges {
         return List.of(
                 Change.of("adds a column", "ALTER TABLE t ADD COLUMN more text")
                         .rowsAfter(
-                                "INSERT INTO t (id, more) SELECT max(id) + 1, 'more' FROM t",
+                                "INSERT INTO t (id, more) SELECT coalesce(max(id), 0) + 1, 'more'"
+                                        + " FROM t",
                                 "UPDATE t SET more = 'set ' || id WHERE id % 4 = 0",
                                 Rows.DELETE),
                 Change.of(
@@ -64,7 +65,7 @@ final class ColumnChanges {
                                 Rows.DELETE),
                 Change.of("renames a key column", "ALTER TABLE t RENAME COLUMN id TO number")
                         .rowsAfter(
-                                "INSERT INTO t (number) SELECT max(number) + 1 FROM t",
+                                "INSERT INTO t (number) SELECT coalesce(max(number), 0) + 1 FROM t",
                                 "UPDATE t SET v = v || '-' WHERE number % 4 = 0",
                                 "DELETE FROM t WHERE number = (SELECT max(number) FROM t)"),
                 Change.of(
@@ -85,7 +86,8 @@ final class ColumnChanges {
                                 "CREATE TABLE t (id int PRIMARY KEY, a int, b int)",
                                 "INSERT INTO t SELECT i, i, -i FROM generate_series(1, 30) i")
                         .rows(
-                                "INSERT INTO t (id, a, b) SELECT max(id) + 1, 1, -1 FROM t",
+                                "INSERT INTO t (id, a, b) SELECT coalesce(max(id), 0) + 1, 1, -1"
+                                        + " FROM t",
                                 "UPDATE t SET a = a + 100 WHERE id % 3 = 0",
                                 Rows.DELETE),
                 Change.of(
@@ -165,8 +167,8 @@ final class ColumnChanges {
                         "INSERT INTO t SELECT i, " + value + " FROM generate_series(1, 30) i",
                         "INSERT INTO t SELECT i FROM generate_series(31, 33) i")
                 .rows(
-                        "INSERT INTO t (id, v) SELECT max(id) + 1, (SELECT v FROM t WHERE id = 20)"
-                                + " FROM t",
+                        "INSERT INTO t (id, v) SELECT coalesce(max(id), 0) + 1, (SELECT v FROM t"
+                                + " WHERE id = 20) FROM t",
                         "UPDATE t SET n = 1 WHERE id % 3 = 0",
                         Rows.DELETE);
     }

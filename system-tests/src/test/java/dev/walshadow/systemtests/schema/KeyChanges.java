@@ -23,8 +23,8 @@ final class KeyChanges {
                                 "replaces the primary key by another column",
                                 "ALTER TABLE t DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (n)")
                         .rows(
-                                "INSERT INTO t (id, v, n) SELECT max(id) + 1, 'new', max(n) + 10"
-                                        + " FROM t",
+                                "INSERT INTO t (id, v, n) SELECT coalesce(max(id), 0) + 1, 'new',"
+                                        + " max(n) + 10 FROM t",
                                 Rows.UPDATE,
                                 "UPDATE t SET n = n + 1 WHERE id % 5 = 0",
                                 Rows.DELETE),
@@ -39,7 +39,7 @@ final class KeyChanges {
                                 "CREATE TABLE t (a int, b int, v text, PRIMARY KEY (a, b))",
                                 "INSERT INTO t SELECT i % 5, i, 'v' FROM generate_series(1, 30) i")
                         .rows(
-                                "INSERT INTO t SELECT 9, max(b) + 1, 'new' FROM t",
+                                "INSERT INTO t SELECT 9, coalesce(max(b), 0) + 1, 'new' FROM t",
                                 "UPDATE t SET v = v || '+' WHERE b % 3 = 0",
                                 "UPDATE t SET a = a + 1 WHERE b % 4 = 0",
                                 "DELETE FROM t WHERE b = (SELECT min(b) FROM t)"),
@@ -56,8 +56,8 @@ final class KeyChanges {
                                 "CREATE UNIQUE INDEX one ON t (n)")
                         .also(Rows.FILL)
                         .rows(
-                                "INSERT INTO t (id, v, n) SELECT max(id) + 1, 'new', max(n) + 10"
-                                        + " FROM t",
+                                "INSERT INTO t (id, v, n) SELECT coalesce(max(id), 0) + 1, 'new',"
+                                        + " max(n) + 10 FROM t",
                                 Rows.UPDATE,
                                 "UPDATE t SET n = n + 1 WHERE id % 5 = 0",
                                 "UPDATE t SET id = id + 1000 WHERE id = 20",

@@ -10,7 +10,8 @@ final class PartitionCases {
         "CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (100) TO (200)",
         "INSERT INTO p SELECT i, i * 5, 'v' || i FROM generate_series(1, 39) i"
     };
-    private static final String INSERT = "INSERT INTO p SELECT max(id) + 1, 50, 'new' FROM p";
+    private static final String INSERT =
+            "INSERT INTO p SELECT coalesce(max(id), 0) + 1, 50, 'new' FROM p";
     private static final String UPDATE = "UPDATE p SET v = v || '+' WHERE id % 3 = 0";
     private static final String MOVE = "UPDATE p SET at = 199 - at WHERE id % 4 = 0";
     private static final String DELETE = "DELETE FROM p WHERE id % 7 = 0";
@@ -22,9 +23,14 @@ final class PartitionCases {
                 change(
                                 "adds a partition",
                                 "CREATE TABLE p3 PARTITION OF p FOR VALUES FROM (200) TO (300)")
-                        .rowsAfter("INSERT INTO p SELECT max(id) + 1, 250, 'third' FROM p", UPDATE),
+                        .rowsAfter(
+                                "INSERT INTO p SELECT coalesce(max(id), 0) + 1, 250, 'third' FROM"
+                                        + " p",
+                                UPDATE),
                 change("adds a default partition", "CREATE TABLE rest PARTITION OF p DEFAULT")
-                        .rowsAfter("INSERT INTO p SELECT max(id) + 1, 999, 'rest' FROM p", UPDATE),
+                        .rowsAfter(
+                                "INSERT INTO p SELECT coalesce(max(id), 0) + 1, 999, 'rest' FROM p",
+                                UPDATE),
                 change(
                                 "attaches a filled partition",
                                 "ALTER TABLE p ATTACH PARTITION ready FOR VALUES FROM (200) TO"
@@ -47,7 +53,8 @@ final class PartitionCases {
                                 "ALTER TABLE p ADD COLUMN more int DEFAULT 3")
                         .rowsAfter(INSERT, "UPDATE p SET more = 4 WHERE id % 2 = 0", MOVE),
                 change("drops a column of a partitioned table", "ALTER TABLE p DROP COLUMN v")
-                        .rowsAfter("INSERT INTO p SELECT max(id) + 1, 150 FROM p", MOVE),
+                        .rowsAfter(
+                                "INSERT INTO p SELECT coalesce(max(id), 0) + 1, 150 FROM p", MOVE),
                 change("renames a partitioned table", "ALTER TABLE p RENAME TO q")
                         .rowsAfter("UPDATE q SET at = 199 - at WHERE id % 4 = 0"),
                 change(

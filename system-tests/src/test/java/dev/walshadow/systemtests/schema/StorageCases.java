@@ -66,7 +66,7 @@ final class StorageCases {
 
     private static final String[] AFTER_TRUNCATE = {
         "INSERT INTO t (id, v) SELECT coalesce(max(id), 0) + 1, 'after' FROM t",
-        "INSERT INTO t (id, v) SELECT max(id) + 1, 'after' FROM t",
+        "INSERT INTO t (id, v) SELECT coalesce(max(id), 0) + 1, 'after' FROM t",
         "UPDATE t SET v = v || '+'",
         "DELETE FROM t WHERE id = 99"
     };

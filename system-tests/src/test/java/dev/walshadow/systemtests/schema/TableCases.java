@@ -10,7 +10,8 @@ final class TableCases {
         return List.of(
                 Change.of("renames a table", "ALTER TABLE t RENAME TO u")
                         .rowsAfter(
-                                "INSERT INTO u (id, v) SELECT max(id) + 1, 'new' FROM u",
+                                "INSERT INTO u (id, v) SELECT coalesce(max(id), 0) + 1, 'new' FROM"
+                                        + " u",
                                 "UPDATE u SET v = v || '-' WHERE id % 4 = 0"),
                 Change.of(
                                 "swaps the names of two tables",
@@ -39,7 +40,7 @@ final class TableCases {
                 Change.of("moves a table to another schema", "ALTER TABLE t SET SCHEMA $S_x_other")
                         .also("CREATE SCHEMA $S_x_other")
                         .rowsAfter(
-                                "INSERT INTO $S_x_other.t (id) SELECT max(id) + 1 FROM"
+                                "INSERT INTO $S_x_other.t (id) SELECT coalesce(max(id), 0) + 1 FROM"
                                         + " $S_x_other.t",
                                 "DELETE FROM $S_x_other.t WHERE id % 9 = 0"),
                 Change.of("drops a table and makes it again", "DROP TABLE t", Rows.TABLE)

@@ -41,8 +41,8 @@ final class TypeCases {
                                 "CREATE DOMAIN short AS varchar(5)",
                                 "ALTER TABLE t ADD COLUMN m mood DEFAULT 'ok', ADD COLUMN s short")
                         .rowsAfter(
-                                "INSERT INTO t (id, m, s) SELECT max(id) + 1, 'sad', 'short' FROM"
-                                        + " t",
+                                "INSERT INTO t (id, m, s) SELECT coalesce(max(id), 0) + 1, 'sad',"
+                                        + " 'short' FROM t",
                                 "UPDATE t SET m = 'happy' WHERE id % 4 = 0"),
                 Change.of(
                                 "renames a type and moves it",

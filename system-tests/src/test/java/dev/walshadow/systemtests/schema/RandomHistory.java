@@ -1,0 +1,242 @@
+package dev.walshadow.systemtests.schema;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SplittableRandom;
+
+/**
+ * A seeded sequence of statements over a handful of tables: rows come, change and go while tables
+ * are created, altered, rewritten, renamed and dropped, in transactions, with savepoints that are
+ * rolled back. Every statement succeeds.
+ */
+final class RandomHistory {
+    private static final int MOST_TABLES = 6;
+    private static final List<String> TYPES =
+            List.of(
+                    "int",
+                    "bigint",
+                    "text",
+                    "numeric(10,2)",
+                    "timestamptz",
+                    "date",
+                    "boolean",
+                    "double precision",
+                    "varchar(20)",
+                    "jsonb",
+                    "int[]");
+
+    /** What the generator knows of a table: its columns beside {@code id}, and their types. */
+    private static final class Table {
+        final Map<String, String> columns = new LinkedHashMap<>();
+        boolean hasKey;
+        int nextColumn;
+        int lastId;
+
+        String type(String column) {
+            return Objects.requireNonNull(columns.get(column));
+        }
+
+        String someColumn(SplittableRandom random) {
+            return columns.keySet().stream()
+                    .skip(random.nextInt(columns.size()))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    private final SplittableRandom random;
+    private final String schema;
+    private final Map<String, Table> tables = new LinkedHashMap<>();
+    private final List<String> statements = new ArrayList<>();
+    private int tableNumber;
+    private boolean inTransaction;
+
+    private RandomHistory(long seed, String schema) {
+        this.random = new SplittableRandom(seed);
+        this.schema = schema;
+    }
+
+    /** So many steps in a schema that the first statement creates. */
+    static List<String> of(long seed, String schema, int steps) {
+        RandomHistory history = new RandomHistory(seed, schema);
+        history.add("CREATE SCHEMA " + schema);
+        for (int i = 0; i < steps; i++) {
+            history.step();
+        }
+        return history.statements;
+    }
+
+    private void add(String statement) {
+        statements.add(statement);
+    }
+
+    private int chance() {
+        return random.nextInt(100);
+    }
+
+    private void step() {
+        if (tables.isEmpty() || (tables.size() < MOST_TABLES && chance() < 15)) {
+            create();
+            return;
+        }
+        String name =
+                tables.keySet().stream()
+                        .skip(random.nextInt(tables.size()))
+                        .findFirst()
+                        .orElseThrow();
+        Table table = Objects.requireNonNull(tables.get(name));
+        int what = chance();
+        if (what < 42) {
+            rows(name, table, what);
+        } else if (what < 75) {
+            columns(name, table, what);
+        } else if (what < 92) {
+            wholeTable(name, table, what);
+        } else if (!inTransaction) {
+            transaction(name, table);
+        }
+    }
+
+    private void create() {
+        String name = schema + ".t" + ++tableNumber;
+        Table table = new Table();
+        table.hasKey = chance() < 80;
+        StringBuilder sql = new StringBuilder("CREATE TABLE " + name + " (id int");
+        sql.append(table.hasKey ? " PRIMARY KEY" : "");
+        for (int i = random.nextInt(1, 5); i > 0; i--) {
+            String column = "c" + table.nextColumn++;
+            String type = TYPES.get(random.nextInt(TYPES.size()));
+            table.columns.put(column, type);
+            sql.append(", ").append(column).append(' ').append(type);
+        }
+        add(sql.append(')').toString());
+        tables.put(name, table);
+        insert(name, table);
+    }
+
+    private void rows(String name, Table table, int what) {
+        if (what < 25 || table.columns.isEmpty()) {
+            insert(name, table);
+        } else if (what < 35) {
+            String column = table.someColumn(random);
+            add(
+                    "UPDATE %s SET %s = %s WHERE id %% %d = 0"
+                            .formatted(
+                                    name,
+                                    column,
+                                    literal(table.type(column)),
+                                    random.nextInt(2, 6)));
+        } else {
+            add("DELETE FROM %s WHERE id %% %d = 1".formatted(name, random.nextInt(3, 8)));
+        }
+    }
+
+    private void insert(String name, Table table) {
+        for (int i = random.nextInt(1, 20); i > 0; i--) {
+            StringBuilder values = new StringBuilder().append(++table.lastId);
+            for (String type : table.columns.values()) {
+                values.append(", ").append(chance() < 90 ? literal(type) : "NULL");
+            }
+            String names = String.join(", ", table.columns.keySet());
+            add(
+                    "INSERT INTO %s (id%s) VALUES (%s)"
+                            .formatted(name, names.isEmpty() ? "" : ", " + names, values));
+        }
+    }
+
+    private void columns(String name, Table table, int what) {
+        String alter = "ALTER TABLE " + name + " ";
+        if (what < 55 || table.columns.size() < 2) {
+            String column = "c" + table.nextColumn++;
+            String type = TYPES.get(random.nextInt(TYPES.size()));
+            String value = random.nextBoolean() ? " DEFAULT " + literal(type) : "";
+            add(alter + "ADD COLUMN " + column + " " + type + value);
+            table.columns.put(column, type);
+        } else if (what < 62) {
+            String column = table.someColumn(random);
+            add(alter + "DROP COLUMN " + column);
+            table.columns.remove(column);
+        } else if (what < 68) {
+            String column = table.someColumn(random);
+            String renamed = "c" + table.nextColumn++;
+            add(alter + "RENAME COLUMN " + column + " TO " + renamed);
+            table.columns.put(renamed, table.type(column));
+            table.columns.remove(column);
+        } else {
+            retype(alter, table);
+        }
+    }
+
+    private void retype(String alter, Table table) {
+        String column = table.someColumn(random);
+        String type =
+                switch (table.type(column)) {
+                    case "int" -> random.nextBoolean() ? "bigint" : "text";
+                    case "numeric(10,2)" -> "double precision";
+                    case "varchar(20)" -> "text";
+                    default -> "";
+                };
+        if (!type.isEmpty()) {
+            add(alter + "ALTER COLUMN " + column + " TYPE " + type);
+            table.columns.put(column, type);
+        }
+    }
+
+    private void wholeTable(String name, Table table, int what) {
+        if (what < 78) {
+            add("TRUNCATE " + name);
+        } else if (what < 82) {
+            String renamed = "t" + ++tableNumber;
+            add("ALTER TABLE " + name + " RENAME TO " + renamed);
+            tables.put(schema + "." + renamed, table);
+            tables.remove(name);
+        } else if (what < 85) {
+            add("DROP TABLE " + name);
+            tables.remove(name);
+        } else if (what < 88) {
+            if (!inTransaction) {
+                add("VACUUM FULL " + name);
+            }
+        } else if (table.hasKey) {
+            add("ALTER TABLE " + name + " REPLICA IDENTITY FULL");
+        } else {
+            add("ALTER TABLE " + name + " ADD PRIMARY KEY (id)");
+            table.hasKey = true;
+        }
+    }
+
+    private void transaction(String name, Table table) {
+        inTransaction = true;
+        add("BEGIN");
+        if (chance() < 40) {
+            add("SAVEPOINT s");
+            insert(name, table);
+            add("ALTER TABLE " + name + " ADD COLUMN gone int DEFAULT 3");
+            add("ROLLBACK TO s");
+        }
+        for (int i = random.nextInt(1, 5); i > 0; i--) {
+            step();
+        }
+        add("COMMIT");
+        inTransaction = false;
+    }
+
+    private String literal(String type) {
+        int number = random.nextInt(1000);
+        return switch (type) {
+            case "int", "bigint" -> Integer.toString(number - 500);
+            case "text" -> "'t" + number + "'";
+            case "varchar(20)" -> "'v" + number + "'";
+            case "numeric(10,2)" -> number + ".25";
+            case "timestamptz" -> "'2024-01-%02d 10:00:00+00'".formatted(1 + number % 28);
+            case "date" -> "'2024-02-%02d'".formatted(1 + number % 28);
+            case "boolean" -> number % 2 == 0 ? "true" : "false";
+            case "double precision" -> number + ".5";
+            case "jsonb" -> "'{\"a\": " + number + "}'";
+            default -> "'{1," + number + "}'";
+        };
+    }
+}
