@@ -746,13 +746,19 @@ public final class TargetTables {
         return table.state() == TableState.LOADING && table.opening() == null;
     }
 
-    /** Whether the configuration leaves this column out. */
+    /**
+     * Whether the configuration leaves this column out, possibly under a name that it had before: a
+     * rule stays with its column while the daemon runs.
+     */
     public boolean excludes(RelationDescriptor shape, String column) {
-        return options.rules()
-                .table(shape.name())
-                .columns()
-                .getOrDefault(column, MappingRules.ColumnRule.NONE)
-                .exclude();
+        Map<String, MappingRules.ColumnRule> rules = options.rules().table(shape.name()).columns();
+        if (rules.getOrDefault(column, MappingRules.ColumnRule.NONE).exclude()) {
+            return true;
+        }
+        Set<String> present = new HashSet<>();
+        shape.attributes().forEach(attribute -> present.add(attribute.name()));
+        return rules.entrySet().stream()
+                .anyMatch(rule -> rule.getValue().exclude() && !present.contains(rule.getKey()));
     }
 
     /** How a table is mapped; null if it is held back or not followed. */
