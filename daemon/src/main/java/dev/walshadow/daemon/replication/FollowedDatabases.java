@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * The cluster's databases as of the newest capture, and which of them are followed. Written by the
  * WAL pump, or before it runs; read by any thread.
  */
-final class FollowedDatabases {
+final class FollowedDatabases implements SourceValues.Databases {
     private static final Logger LOG = LoggerFactory.getLogger(FollowedDatabases.class);
 
     /** invalid_catalog_name. */
@@ -161,6 +161,11 @@ final class FollowedDatabases {
                 .toList();
     }
 
+    @Override
+    public boolean isGone(int oid) {
+        return name(oid) == null;
+    }
+
     /** Null: it is gone. */
     @Nullable String name(int oid) {
         DatabaseDescriptor database = known.get(oid);
@@ -176,7 +181,8 @@ final class FollowedDatabases {
      * A session of the source on this database. Two can have exchanged their names: then the answer
      * is a failure until the stream has told.
      */
-    Connection open(int oid) throws SQLException {
+    @Override
+    public Connection open(int oid) throws SQLException {
         String name = name(oid);
         if (name == null) {
             throw new SQLException(
