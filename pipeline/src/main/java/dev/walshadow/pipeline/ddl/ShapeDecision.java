@@ -62,10 +62,6 @@ final class ShapeDecision {
         if (onlySource != null) {
             return new ShapeChange.Load(to, onlySource);
         }
-        if (!pinned.key().equals(to.key())) {
-            return new ShapeChange.Beside(
-                    to, "its key was " + pinned.keyNames() + " and is " + to.keyNames() + " now");
-        }
         ColumnSteps steps = ColumnSteps.between(pinned, to);
         String obstacle = steps.obstacle();
         if (obstacle != null) {
@@ -83,14 +79,12 @@ final class ShapeDecision {
                 && !(pinned.columns().equals(to.columns()) && pinned.key().equals(to.key()))) {
             return "its rows were rewritten together with a change of its columns";
         }
-        if (pinned.key().isEmpty() != to.key().isEmpty()) {
-            return pinned.key().isEmpty() ? "it got a key" : "it lost its key";
+        if (!pinned.key().equals(to.key())) {
+            // rows of the same transaction are logged with either key
+            return "its key was " + pinned.keyNames() + " and is " + to.keyNames() + " now";
         }
         for (ColumnMapping column : to.columns()) {
             ColumnMapping old = pinnedColumns.get(column.attributeNumber());
-            if (old == null && to.isKey(column)) {
-                return "its key has the new column " + column.sourceName();
-            }
             if (old != null
                     && (ColumnCopy.expression(old, column) == null || rendersAnew(column))) {
                 return "only PostgreSQL can tell the values of column "

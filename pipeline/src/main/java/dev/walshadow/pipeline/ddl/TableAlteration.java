@@ -80,10 +80,7 @@ public final class TableAlteration {
 
     /**
      * By copying the rows into a table beside it and exchanging the two, as {@link
-     * ShapeChange.Beside} says. Tombstones and versions are kept, unless the key changes: then only
-     * the rows that exist are copied, since tombstones have no values for the new key. A NULL in a
-     * new key column is a QuarantineException that leaves the table as it was; loading it anew is
-     * the way out.
+     * ShapeChange.Beside} says. Tombstones and versions are kept; the key is the same.
      *
      * @param scratchDatabase where {@code scratchTable} may be dropped and created at will
      */
@@ -137,7 +134,6 @@ public final class TableAlteration {
                             : AlterText.copied(before, column));
         }
         from.meta().stored().forEach(name -> expressions.add(Ddl.identifier(name)));
-        boolean sameKey = from.key().equals(to.key());
         List<String> names = to.blockNames().stream().map(Ddl::identifier).toList();
         return "INSERT INTO "
                 + scratch
@@ -146,8 +142,7 @@ public final class TableAlteration {
                 + ") SELECT "
                 + String.join(", ", expressions)
                 + " FROM "
-                + source
-                + (sameKey ? "" : " FINAL WHERE NOT " + Ddl.identifier(from.meta().isDeleted()));
+                + source;
     }
 
     /** The table that is altered. */

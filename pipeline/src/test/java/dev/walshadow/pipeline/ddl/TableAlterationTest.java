@@ -300,34 +300,6 @@ final class TableAlterationTest {
     }
 
     @Test
-    void aKeyChangeCopiesTheRowsThatExist() {
-        Followed table = filled();
-        List<List<@Nullable String>> before = table.finalRows();
-        assertThat(before).hasSize(2);
-        ShapeChange change =
-                table.change(table.shape.key("a", "id").add("x", TypeOid.INT4, -1, "7"));
-        assertThat(change).isInstanceOf(ShapeChange.Beside.class);
-        assertThat(table.mapping.keyNames()).containsExactly("a", "id");
-        assertThat(table.rows())
-                .containsExactly(
-                        Arrays.asList("2", "a2", null, null, "7"),
-                        Arrays.asList("1", "a5", "b5", "-5", "7"));
-        table.insert(6, true, "1", "'a5'");
-        assertThat(table.finalRows()).hasSize(1);
-    }
-
-    @Test
-    void aNullInANewKeyLeavesTheTableAsItWas() {
-        Followed table = filled();
-        List<List<@Nullable String>> before = table.rows();
-        Shapes after = table.shape.key("b");
-        ShapeChange change = table.decide(after);
-        assertThatThrownBy(() -> table.alter(change, after))
-                .isInstanceOf(QuarantineException.class);
-        assertThat(table.rows()).isEqualTo(before);
-    }
-
-    @Test
     void ourColumnsMakeWay() {
         Followed table = filled();
         table.change(table.shape.add("_xid", TypeOid.INT4, -1, "-3").add("_lsn", TypeOid.TEXT));
