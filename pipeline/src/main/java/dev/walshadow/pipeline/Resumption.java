@@ -54,7 +54,7 @@ final class Resumption {
     private TargetTable partition(
             LedgerRow row, RelationDescriptor shape, TargetTable root, long position) {
         return switch (row.state()) {
-            case QUARANTINED -> quarantined(row, shape);
+            case QUARANTINED -> quarantined(row, shape).join(root);
             case LIVE ->
                     row.rootOid() == root.relationOid()
                             ? joined(row, shape, root)

@@ -127,7 +127,7 @@ final class TableChanges {
                 join(null, root, after, position);
             }
         } else if (old.state() == TableState.QUARANTINED) {
-            take(tables.quarantinedAgain(old, after));
+            take(tables.quarantinedAgain(old, after).join(root));
         } else if (old.root() == null || old.root().key() != root.key()) {
             joinAnew(old, root, after, position, "it was attached to " + root.label());
         } else {
@@ -218,6 +218,8 @@ final class TableChanges {
             boolean same = root != null && root.key() == keyOf(leaf.root());
             if (root == null) {
                 anew(leaf, shape, position, "it is no partition any more");
+            } else if (leaf.state() == TableState.QUARANTINED && !isRemade(root)) {
+                take(tables.quarantinedAgain(leaf, shape).join(root));
             } else if (!same || isRemade(root)) {
                 joinAnew(leaf, root, shape, position, "its partitioned table changed");
             } else if (leaf.state() == TableState.LIVE && !leaf.isStaged()) {
@@ -287,11 +289,6 @@ final class TableChanges {
             anew(old, after, position, "its partitions have different values in a new column");
             return;
         }
-        if (!old.mapped().key().equals(keyOf(after))) {
-            // rows of the same transaction may be logged with either key
-            anew(old, after, position, difference);
-            return;
-        }
         decided(old, shape, position, difference);
     }
 
@@ -305,13 +302,6 @@ final class TableChanges {
             }
         }
         return Partitions.withMissingValues(after, leaves, old.mapped().attributeNumbers());
-    }
-
-    private List<Integer> keyOf(RelationDescriptor shape) {
-        return TableMapping.derive(shape, tables.rules())
-                        instanceof Derivation.Mapped(TableMapping mapping, var _)
-                ? mapping.key()
-                : List.of();
     }
 
     private void decided(
@@ -364,7 +354,7 @@ final class TableChanges {
         if (old == null || old.state() == TableState.DROPPED) {
             return false;
         }
-        TargetTable root = old.root();
+        TargetTable root = tables.rootOf(old.shape(), Partitions.at(log, position));
         if (root != null) {
             joinAnew(old, root, old.shape(), position - 1, again.reason());
         } else {

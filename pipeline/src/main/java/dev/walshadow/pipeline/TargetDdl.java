@@ -27,6 +27,7 @@ final class TargetDdl {
 
     private final ClickHouseClient client;
     private final TargetTables tables;
+    private final TargetNames names;
     private final Quarantine quarantine;
     private final TargetReachability reachability;
     private final PipelineEvents events;
@@ -44,6 +45,7 @@ final class TargetDdl {
             PipelineEvents events) {
         this.client = client;
         this.tables = tables;
+        this.names = tables.names();
         this.quarantine = quarantine;
         this.reachability = reachability;
         this.events = events;
@@ -110,7 +112,7 @@ final class TargetDdl {
                     makeRoom(table, name);
                     client.execute(
                             table.mapped()
-                                    .toDdl(name.database(), name.table(), tables.comment(table)));
+                                    .toDdl(name.database(), name.table(), names.comment(table)));
                     mark(table, name);
                     table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
@@ -139,7 +141,8 @@ final class TargetDdl {
                         tables.record(table);
                     });
         } catch (QuarantineException e) {
-            if (e.code().equals(PipelineCodes.NAME_COLLISION)) {
+            // what a partitioned table has is its partitions'; it cannot be loaded by itself
+            if (e.code().equals(PipelineCodes.NAME_COLLISION) || table.isPartitioned()) {
                 throw e;
             }
             LOG.warn("{} cannot be altered: {}", table.label(), e.getMessage());
@@ -161,7 +164,7 @@ final class TargetDdl {
                             table.shape(),
                             tables.encoding(table.shape()));
             case ShapeChange.Beside _ -> {
-                TargetName scratch = tables.scratch("beside", table);
+                TargetName scratch = names.scratch("beside", table);
                 TableAlteration.beside(
                         client,
                         name.database(),
@@ -193,11 +196,11 @@ final class TargetDdl {
             claim(table, name);
             return name;
         }
-        TargetTable taken = tables.claim(table, name);
+        TargetTable taken = names.claim(table, name);
         if (taken != null) {
             requireLeaving(taken, table, name);
             // its owner may want ours: out of the way first
-            TargetName parking = tables.scratch("moving", table);
+            TargetName parking = names.scratch("moving", table);
             until(
                     table,
                     () -> {
@@ -205,7 +208,7 @@ final class TargetDdl {
                             client.execute(rename(home[0], parking));
                         }
                     });
-            tables.release(table);
+            names.release(table);
             claim(table, name);
         }
         until(
@@ -218,7 +221,7 @@ final class TargetDdl {
                         client.execute(rename(now, name));
                     }
                 });
-        tables.releaseOthers(table, name);
+        names.releaseOthers(table, name);
         LOG.info("{} is in {} now", table.label(), name);
         return name;
     }
@@ -237,7 +240,7 @@ final class TargetDdl {
     // loads
 
     private void beginLoad(TargetTable table, String reason) throws InterruptedException {
-        TargetName staging = tables.scratch("loading", table);
+        TargetName staging = names.scratch("loading", table);
         TableMapping mapping = table.mapped();
         until(
                 table,
@@ -249,7 +252,7 @@ final class TargetDdl {
                             mapping.toDdl(
                                     staging.database(),
                                     staging.table(),
-                                    tables.stagingComment(table)));
+                                    names.stagingComment(table)));
                 });
         quarantine.remove(table.databaseOid(), table.relationOid());
         takePlace(table);
@@ -291,7 +294,7 @@ final class TargetDdl {
                     table.unstage(table.place());
                     tables.record(table);
                 });
-        tables.release(table);
+        names.release(table);
     }
 
     /** Its rows go from the partitioned table that it is no partition of any more. */
@@ -331,11 +334,12 @@ final class TargetDdl {
                     makeRoom(table, name);
                     client.execute(
                             table.mapped()
-                                    .toDdl(name.database(), name.table(), tables.comment(table)));
+                                    .toDdl(name.database(), name.table(), names.comment(table)));
                     mark(table, name);
                     table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
                 });
+        quarantine.remove(table.databaseOid(), table.relationOid());
     }
 
     /** The rows of before are read under the new name, and leave their old one to others. */
@@ -345,7 +349,7 @@ final class TargetDdl {
         if (there[0]) {
             move(table);
         } else {
-            tables.releaseOthers(table, TargetName.of(table.mapped()));
+            names.releaseOthers(table, TargetName.of(table.mapped()));
         }
     }
 
@@ -356,7 +360,7 @@ final class TargetDdl {
             return;
         }
         TargetName name = TargetName.of(table.mapped());
-        TargetName staging = tables.scratch("loading", table);
+        TargetName staging = names.scratch("loading", table);
         claim(table, name);
         until(
                 table,
@@ -377,7 +381,7 @@ final class TargetDdl {
                     table.unstage(name);
                     tables.record(table);
                 });
-        tables.releaseOthers(table, name);
+        names.releaseOthers(table, name);
         until(
                 table,
                 () -> {
@@ -387,7 +391,7 @@ final class TargetDdl {
     }
 
     private boolean isStaging(TargetTable table, TargetName name) {
-        return tables.stagingComment(table).equals(commentOf(name));
+        return names.stagingComment(table).equals(commentOf(name));
     }
 
     /** Earlier tables of the same source table, under other names. */
@@ -415,7 +419,7 @@ final class TargetDdl {
                     tables.record(table);
                 });
         quarantine.remove(table.databaseOid(), table.relationOid());
-        tables.release(table);
+        names.release(table);
     }
 
     private void end(TargetTable table, TargetName name) {
@@ -442,7 +446,7 @@ final class TargetDdl {
 
     private void dropStaging(TargetTable table, @Nullable TargetTable previous) {
         if (previous != null && previous.isStaged()) {
-            TargetName staging = tables.scratch("loading", table);
+            TargetName staging = names.scratch("loading", table);
             client.execute(Ddl.dropTable(staging.database(), staging.table()));
         }
     }
@@ -456,7 +460,7 @@ final class TargetDdl {
      */
     private void claim(TargetTable table, TargetName name) throws InterruptedException {
         while (true) {
-            TargetTable owner = tables.claim(table, name);
+            TargetTable owner = names.claim(table, name);
             if (owner == null) {
                 return;
             }
@@ -489,10 +493,10 @@ final class TargetDdl {
     /** Moves the rows of a dropped table aside; a table of somebody else is left alone. */
     private void makeRoom(TargetTable table, TargetName name) {
         String comment = commentOf(name);
-        if (comment == null || tables.isMarkOf(table, comment)) {
+        if (comment == null || names.isMarkOf(table, comment)) {
             return;
         }
-        if (tables.isOurs(comment)) {
+        if (names.isOurs(comment)) {
             TargetName aside = aside(name);
             LOG.info("{} of a dropped table is kept as {}", name, aside);
             client.execute(rename(name, aside));
@@ -529,7 +533,7 @@ final class TargetDdl {
     }
 
     private void mark(TargetTable table, TargetName name) {
-        client.execute(comment(name, tables.comment(table)));
+        client.execute(comment(name, names.comment(table)));
     }
 
     private static String comment(TargetName name, String text) {
@@ -557,7 +561,7 @@ final class TargetDdl {
         return client
                 .query(
                         "SELECT database, name FROM system.tables WHERE comment = "
-                                + Ddl.literal(tables.comment(table)))
+                                + Ddl.literal(names.comment(table)))
                 .stream()
                 .map(row -> new TargetName(String.valueOf(row[0]), String.valueOf(row[1])))
                 .toList();

@@ -3,7 +3,6 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.Invariant;
-import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
@@ -15,17 +14,13 @@ import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.PartitionMapping;
 import dev.walshadow.pipeline.mapping.TableMapping;
-import dev.walshadow.pipeline.mapping.TableShape;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -42,10 +37,6 @@ import org.slf4j.LoggerFactory;
  * reads are safe from any thread.
  */
 public final class TargetTables {
-    /** What the target databases and the metadata database are used with. */
-    private static final String PRIVILEGES =
-            "SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER TABLE";
-
     private static final int CREATES_AT_ONCE = 8;
 
     private static final Logger log = LoggerFactory.getLogger(TargetTables.class);
@@ -83,7 +74,7 @@ public final class TargetTables {
     private final Map<Long, LedgerRow> ledger = new ConcurrentHashMap<>();
     private final Map<Long, TargetTable> tables = new ConcurrentHashMap<>();
     private final Map<Long, Written> written = new ConcurrentHashMap<>();
-    private final Map<TargetName, Long> claims = new ConcurrentHashMap<>();
+    private final TargetNames names;
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
     private volatile boolean loadsOnly;
     private boolean metadataExists;
@@ -94,6 +85,9 @@ public final class TargetTables {
     private TargetTables(ClickHouseClient client, Options options) {
         this.client = client;
         this.options = options;
+        this.names =
+                new TargetNames(
+                        options.metadataDatabase(), options.systemIdentifier(), tables::get);
         this.metadata =
                 new MetadataDatabase(
                         client,
@@ -130,108 +124,9 @@ public final class TargetTables {
                 && ledger.values().stream().noneMatch(row -> row.state() == TableState.LOADING);
     }
 
-    /** The same, where no partition belongs to a table that is not among them. */
-    public void attach(Collection<RelationDescriptor> selected, long baselineLsn) {
-        attach(selected, Partitions.among(selected), baselineLsn);
-    }
-
     /** What {@link #attach} would refuse, each with its remedy. Changes nothing. */
     public List<String> problems(Collection<RelationDescriptor> selected) {
-        List<String> problems = new ArrayList<>();
-        Map<String, String> targets = new HashMap<>();
-        TreeSet<String> targetDatabases = new TreeSet<>();
-        Map<RelationDescriptor, TableMapping> mapped = new LinkedHashMap<>();
-        boolean byRoot = selected.stream().anyMatch(shape -> shape.kind() == 'p');
-        for (RelationDescriptor shape : selected) {
-            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
-            TableMapping mapping = byRoot && shape.partition() ? null : mapping(row, shape);
-            if (mapping == null) {
-                continue;
-            }
-            mapped.put(shape, mapping);
-            targetDatabases.add(mapping.database());
-            String other = targets.putIfAbsent(mapping.target(), shape.label());
-            if (other != null) {
-                problems.add(
-                        PipelineCodes.NAME_COLLISION
-                                + " "
-                                + other
-                                + " and "
-                                + shape.label()
-                                + " would both arrive in "
-                                + mapping.target()
-                                + ": leave one of them out by [tables] exclude");
-            }
-        }
-        Set<TargetName> existing = existing(targetDatabases);
-        mapped.forEach((shape, mapping) -> {
-            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
-            if (row != null && isFilled(row)) {
-                problems.add(filledBefore(shape, mapping));
-            } else if (row == null && existing.contains(TargetName.of(mapping))) {
-                checkTarget(shape, mapping, problems);
-            }
-        });
-        targetDatabases.add(options.metadataDatabase());
-        targetDatabases.forEach(database -> checkGrants(database, problems));
-        return problems;
-    }
-
-    /** All tables of these databases. */
-    private Set<TargetName> existing(Set<String> databases) {
-        Set<TargetName> names = new HashSet<>();
-        for (String database : databases) {
-            client.query("SELECT name FROM system.tables WHERE database = " + Ddl.literal(database))
-                    .forEach(row -> names.add(new TargetName(database, String.valueOf(row[0]))));
-        }
-        return names;
-    }
-
-    /** ClickHouse before 24.11 cannot be asked; there a missing grant shows at its first use. */
-    private void checkGrants(String database, List<String> problems) {
-        String scope = Ddl.identifier(database) + ".*";
-        String granted;
-        try {
-            granted = client.queryValue("CHECK GRANT " + PRIVILEGES + " ON " + scope);
-        } catch (QuarantineException e) {
-            return;
-        }
-        if (!"1".equals(granted)) {
-            problems.add(
-                    PipelineCodes.TARGET_GRANTS
-                            + " the ClickHouse user lacks privileges in the database "
-                            + database
-                            + "; run GRANT "
-                            + PRIVILEGES
-                            + " ON "
-                            + scope
-                            + " TO that user");
-        }
-    }
-
-    private static String filledBefore(RelationDescriptor shape, TableMapping mapping) {
-        return PipelineCodes.TARGET_NOT_EMPTY
-                + " the target table "
-                + mapping.target()
-                + " of "
-                + shape.label()
-                + " was filled from this source with another state directory. Start with that state"
-                + " directory, or drop the table (DROP TABLE "
-                + Ddl.qualified(mapping.database(), mapping.table())
-                + ") to load it anew";
-    }
-
-    /** Whether an attach that was finished has left rows there. */
-    private boolean isFilled(LedgerRow row) {
-        boolean finished = row.state() == TableState.LIVE || row.state() == TableState.QUARANTINED;
-        return finished
-                && !row.targetTable().isEmpty()
-                && TableShape.read(client, row.targetDatabase(), row.targetTable()) != null
-                && client.queryValue(
-                                "SELECT 1 FROM "
-                                        + Ddl.qualified(row.targetDatabase(), row.targetTable())
-                                        + " LIMIT 1")
-                        != null;
+        return new AttachCheck(client, options, ledger).problems(selected);
     }
 
     /**
@@ -240,53 +135,6 @@ public final class TargetTables {
      */
     public void startOver() {
         ledger.replaceAll((_, row) -> row.startedOver());
-    }
-
-    private void checkTarget(
-            RelationDescriptor shape, TableMapping mapping, List<String> problems) {
-        TableShape existing = TableShape.read(client, mapping.database(), mapping.table());
-        if (existing == null) {
-            return;
-        }
-        String target = Ddl.qualified(mapping.database(), mapping.table());
-        List<String> differences = mapping.differences(existing);
-        if (!differences.isEmpty()) {
-            problems.add(
-                    PipelineCodes.TARGET_NOT_EMPTY
-                            + " "
-                            + shape.label()
-                            + " cannot arrive in the existing table "
-                            + mapping.target()
-                            + ": "
-                            + String.join("; ", differences)
-                            + ". Drop or rename that table, or leave "
-                            + shape.label()
-                            + " out by [tables] exclude");
-        } else if (client.queryValue("SELECT 1 FROM " + target + " LIMIT 1") != null) {
-            problems.add(
-                    PipelineCodes.TARGET_NOT_EMPTY
-                            + " the target table "
-                            + mapping.target()
-                            + " of "
-                            + shape.label()
-                            + " is not empty, and walshadow did not fill it from this source."
-                            + " Empty it (TRUNCATE TABLE "
-                            + target
-                            + "), drop it, or leave "
-                            + shape.label()
-                            + " out by [tables] exclude");
-        }
-    }
-
-    /** The mapping that the table has or would get; null if it is held back. */
-    private @Nullable TableMapping mapping(@Nullable LedgerRow row, RelationDescriptor shape) {
-        if (row != null && row.state() == TableState.LIVE) {
-            return options.rules().pinned(row.mapping());
-        }
-        return TableMapping.derive(shape, options.rules())
-                        instanceof Derivation.Mapped(TableMapping mapping, var _)
-                ? mapping
-                : null;
     }
 
     /**
@@ -310,7 +158,7 @@ public final class TargetTables {
         metadata.create();
         metadataExists = true;
         tables.clear();
-        claims.clear();
+        names.clear();
         List<LedgerRow> rows = new ArrayList<>();
         List<TargetTable> toCreate = new ArrayList<>();
         for (RelationDescriptor shape : rootsFirst(selected)) {
@@ -399,13 +247,13 @@ public final class TargetTables {
         if (table.root() == null
                 && table.mapping() != null
                 && table.state() != TableState.DROPPED) {
-            claims.put(TargetName.of(table.mapped()), table.key());
+            names.put(TargetName.of(table.mapped()), table);
         }
     }
 
     private void create(TargetTable table) {
         TargetName name = TargetName.of(table.mapped());
-        client.execute(table.mapped().toDdl(name.database(), name.table(), comment(table)));
+        client.execute(table.mapped().toDdl(name.database(), name.table(), names.comment(table)));
     }
 
     private TargetTable attached(@Nullable LedgerRow row, RelationDescriptor shape) {
@@ -452,7 +300,7 @@ public final class TargetTables {
     public void resume(DescriptorLog log, long durablePosition, Selected selected) {
         Invariant.check(metadataExists, "what is resumed was attached before");
         tables.clear();
-        claims.clear();
+        names.clear();
         Resumption resumption = new Resumption(this, log, durablePosition);
         List<LedgerRow> rows = new ArrayList<>(ledger.values());
         rows.sort(Comparator.comparing(row -> row.rootOid() != 0)); // partitioned tables first
@@ -581,73 +429,8 @@ public final class TargetTables {
         return options.onDrop();
     }
 
-    // names and marks
-
-    /**
-     * Takes a name for a table, beside those that it has.
-     *
-     * @return null if it has it now; else the table that has it
-     */
-    @Nullable TargetTable claim(TargetTable table, TargetName name) {
-        Long owner = claims.putIfAbsent(name, table.key());
-        if (owner == null || owner == table.key()) {
-            return null;
-        }
-        TargetTable other = tables.get(owner);
-        if (other == null || (other.state() == TableState.DROPPED && other.isOpen())) {
-            claims.remove(name, owner);
-            return claim(table, name);
-        }
-        return other;
-    }
-
-    void releaseOthers(TargetTable table, TargetName kept) {
-        claims.entrySet()
-                .removeIf(claim -> claim.getValue() == table.key() && !claim.getKey().equals(kept));
-    }
-
-    void release(TargetTable table) {
-        claims.values().removeIf(owner -> owner == table.key());
-    }
-
-    /** A table in walshadow's own database that belongs to nobody else. */
-    TargetName scratch(String purpose, TargetTable table) {
-        return new TargetName(
-                options.metadataDatabase(),
-                purpose
-                        + "_"
-                        + Integer.toUnsignedString(table.databaseOid())
-                        + "_"
-                        + Integer.toUnsignedString(table.relationOid()));
-    }
-
-    /** By which a table in ClickHouse is known to be this one's. */
-    String comment(TargetTable table) {
-        return mark() + oids(table);
-    }
-
-    String stagingComment(TargetTable table) {
-        return mark() + oids(table) + ", loading";
-    }
-
-    boolean isMarkOf(TargetTable table, String comment) {
-        return comment.equals(comment(table)) || comment.equals(stagingComment(table));
-    }
-
-    boolean isOurs(String comment) {
-        return comment.startsWith(mark());
-    }
-
-    private String mark() {
-        return "walshadow: source "
-                + Long.toUnsignedString(options.systemIdentifier())
-                + ", table ";
-    }
-
-    private static String oids(TargetTable table) {
-        return Integer.toUnsignedString(table.databaseOid())
-                + "."
-                + Integer.toUnsignedString(table.relationOid());
+    TargetNames names() {
+        return names;
     }
 
     // the ledger

@@ -1,6 +1,7 @@
 package dev.walshadow.pipeline;
 
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
@@ -77,7 +78,7 @@ final class PipelineHarness implements AutoCloseable {
     }
 
     PipelineHarness attached() {
-        tables.attach(shapes, B);
+        tables.attach(shapes, Partitions.among(shapes), B);
         start(0);
         return this;
     }

@@ -3,6 +3,7 @@ package dev.walshadow.pipeline;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.catalog.RelationName;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import java.nio.file.Path;
@@ -248,6 +249,71 @@ final class TableChangesTest {
             assertThat(h.rows(newA)).isEqualTo(Map.of(1L, "of a|b|1", 3L, "of a|b|1"));
             assertThat(h.rows(newB)).isEqualTo(Map.of(2L, "of b|b|1"));
             assertThat(h.events).isEmpty();
+        }
+    }
+
+    private static RelationDescriptor shaped(
+            RelationDescriptor like, int oid, String name, char kind, int parentOid) {
+        return new RelationDescriptor(
+                oid,
+                like.databaseOid(),
+                new RelationName(like.name().schema(), name),
+                kind,
+                like.persistence(),
+                kind == 'p' ? null : like.locator(),
+                kind == 'p' ? 0 : like.toastRelationOid(),
+                0,
+                like.replicaIdentity(),
+                kind == 'p' ? "" : like.accessMethod(),
+                parentOid,
+                like.attributes(),
+                like.primaryKey(),
+                like.identityKey(),
+                like.types());
+    }
+
+    @Test
+    void aPartitionThatWasSetAsideIsLoadedIntoItsPartitionedTable() throws Exception {
+        ItemsTable leaf = new ItemsTable("parts", "leaf", 16500, 16503);
+        ItemsTable root = new ItemsTable("parts", "root", 16900, 0);
+        try (PipelineHarness h = harness("parts", leaf)) {
+            h.shapes.clear();
+            h.shapes.add(shaped(leaf.shape(), root.oid(), "root", 'p', 0));
+            h.shapes.add(shaped(leaf.shape(), leaf.oid(), "leaf", 'r', root.oid()));
+            h.descriptors.append(2, h.shapes, List.of(), ItemsTable.DATABASE);
+            h.started();
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(leaf, 1, "a", Big.inline("b"), 1)
+                            .insert(leaf, 2, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(root)).hasSize(2);
+            h.pipeline.quarantine(
+                    ItemsTable.DATABASE,
+                    leaf.oid(),
+                    PipelineCodes.DECODE_FAILED,
+                    "for a test",
+                    0x200_0200);
+            h.restart();
+            assertThat(h.status(leaf).state()).isEqualTo(TableState.QUARANTINED);
+            h.pipeline.reload(ItemsTable.DATABASE, leaf.oid(), 0x200_0300, "asked for");
+            LoadTicket load = h.loads.take();
+            assertThat(load.mapping().target()).isEqualTo("parts.root");
+            loadAll(
+                    h,
+                    load,
+                    TestTransaction.baseline(load.position())
+                            .insert(leaf, 2, "loaded", Big.inline("b"), 1)
+                            .insert(leaf, 3, "loaded", Big.inline("b"), 1));
+            assertThat(h.rows(root)).isEqualTo(Map.of(2L, "loaded|b|1", 3L, "loaded|b|1"));
+            h.pipeline.settleLedger();
+            h.restart();
+            assertThat(h.loads).isEmpty();
+            assertThat(h.quarantine.entries()).isEmpty();
+            h.pipeline.commit(at(0x200_0400).delete(leaf, 3).committed(0x200_0500, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(root)).isEqualTo(Map.of(2L, "loaded|b|1"));
         }
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
@@ -44,7 +45,10 @@ final class TargetTablesTest {
         try (PipelineHarness h = harness("filled", items, other)) {
             h.client.execute("CREATE DATABASE filled");
             h.client.execute("CREATE TABLE filled.other (a Int32) ENGINE = MergeTree ORDER BY a");
-            h.tables.attach(h.shapes.subList(0, 1), PipelineHarness.B);
+            h.tables.attach(
+                    h.shapes.subList(0, 1),
+                    Partitions.among(h.shapes.subList(0, 1)),
+                    PipelineHarness.B);
             h.client.execute("INSERT INTO filled.items (id, n) VALUES (1, 2)");
             h.client.execute("DROP DATABASE " + h.metadata + " SYNC");
             TargetTables again = h.open();
@@ -53,7 +57,8 @@ final class TargetTablesTest {
                     .hasSize(2)
                     .anyMatch(p -> p.contains("filled.items") && p.contains("TRUNCATE TABLE"))
                     .anyMatch(p -> p.contains("filled.other") && p.contains("Drop or rename"));
-            assertThatThrownBy(() -> again.attach(h.shapes, PipelineHarness.B))
+            assertThatThrownBy(() ->
+                            again.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("nothing was changed");
             assertThat(
@@ -69,7 +74,7 @@ final class TargetTablesTest {
     void anotherSourcesMetadataIsRefused() throws Exception {
         ItemsTable items = new ItemsTable("foreign", "items", 16500, 16503);
         try (PipelineHarness h = harness("foreign", items)) {
-            h.tables.attach(h.shapes, PipelineHarness.B);
+            h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B);
             TargetTables.Options options =
                     new TargetTables.Options(
                             h.metadata,
@@ -109,12 +114,16 @@ final class TargetTablesTest {
                     .asString()
                     .contains("WS-1705")
                     .contains("filled from this source with another state directory");
-            assertThatThrownBy(() -> h.tables.attach(h.shapes, PipelineHarness.B + 0x1000))
+            assertThatThrownBy(() ->
+                            h.tables.attach(
+                                    h.shapes,
+                                    Partitions.among(h.shapes),
+                                    PipelineHarness.B + 0x1000))
                     .hasMessageContaining("nothing was changed");
             assertThat(h.rows(done)).hasSize(1);
 
             h.tables.startOver();
-            h.tables.attach(h.shapes, PipelineHarness.B + 0x1000);
+            h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B + 0x1000);
             assertThat(h.rows(done)).isEmpty();
             assertThat(h.rows(open)).isEmpty();
             assertThat(h.tables.wantsBaseline(ItemsTable.DATABASE, done.oid())).isTrue();

@@ -1,0 +1,103 @@
+package dev.walshadow.pipeline;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which name in ClickHouse belongs to which table, and by which comment a table is known to be
+ * ours. Thread safe.
+ */
+final class TargetNames {
+    private final String metadataDatabase;
+    private final long systemIdentifier;
+    private final LongFunction<@Nullable TargetTable> tables;
+    private final Map<TargetName, Long> claims = new ConcurrentHashMap<>();
+
+    /**
+     * @param tables the generation that is current for a table's key
+     */
+    TargetNames(
+            String metadataDatabase,
+            long systemIdentifier,
+            LongFunction<@Nullable TargetTable> tables) {
+        this.metadataDatabase = metadataDatabase;
+        this.systemIdentifier = systemIdentifier;
+        this.tables = tables;
+    }
+
+    void clear() {
+        claims.clear();
+    }
+
+    /** A table is under this name. */
+    void put(TargetName name, TargetTable table) {
+        claims.put(name, table.key());
+    }
+
+    /**
+     * Takes a name for a table, beside those that it has.
+     *
+     * @return null if it has it now; else the table that has it
+     */
+    @Nullable TargetTable claim(TargetTable table, TargetName name) {
+        Long owner = claims.putIfAbsent(name, table.key());
+        if (owner == null || owner == table.key()) {
+            return null;
+        }
+        TargetTable other = tables.apply(owner);
+        if (other == null || (other.state() == TableState.DROPPED && other.isOpen())) {
+            claims.remove(name, owner);
+            return claim(table, name);
+        }
+        return other;
+    }
+
+    void releaseOthers(TargetTable table, TargetName kept) {
+        claims.entrySet()
+                .removeIf(claim -> claim.getValue() == table.key() && !claim.getKey().equals(kept));
+    }
+
+    void release(TargetTable table) {
+        claims.values().removeIf(owner -> owner == table.key());
+    }
+
+    /** A table in walshadow's own database that belongs to nobody else. */
+    TargetName scratch(String purpose, TargetTable table) {
+        return new TargetName(
+                metadataDatabase,
+                purpose
+                        + "_"
+                        + Integer.toUnsignedString(table.databaseOid())
+                        + "_"
+                        + Integer.toUnsignedString(table.relationOid()));
+    }
+
+    /** By which a table in ClickHouse is known to be this one's. */
+    String comment(TargetTable table) {
+        return mark() + oids(table);
+    }
+
+    String stagingComment(TargetTable table) {
+        return mark() + oids(table) + ", loading";
+    }
+
+    boolean isMarkOf(TargetTable table, String comment) {
+        return comment.equals(comment(table)) || comment.equals(stagingComment(table));
+    }
+
+    boolean isOurs(String comment) {
+        return comment.startsWith(mark());
+    }
+
+    private String mark() {
+        return "walshadow: source " + Long.toUnsignedString(systemIdentifier) + ", table ";
+    }
+
+    private static String oids(TargetTable table) {
+        return Integer.toUnsignedString(table.databaseOid())
+                + "."
+                + Integer.toUnsignedString(table.relationOid());
+    }
+}
