@@ -97,7 +97,9 @@ final class Assembly implements AutoCloseable {
         pages = from.pages();
         archive = new SegmentArchive(state.archive(), pages);
         RecentCommits commits = new RecentCommits(pages.majorVersion());
-        loads = new TableLoads(database, prepared.databases(), pages.segmentSize(), commits);
+        loads =
+                new TableLoads(
+                        database, prepared.databases(), pages.segmentSize(), commits, this::stopBy);
         pipeline =
                 startPipeline(
                         manifest,
@@ -265,6 +267,10 @@ final class Assembly implements AutoCloseable {
     /** Rows of the initial load are still to come, in their shapes of then. On the pump. */
     void keepShapes() {
         compactsShapes = false;
+    }
+
+    private void stopBy(Throwable fault) {
+        pump.fail(fault);
     }
 
     /** Runs work of its own until it ends or the parts are closed; its failure ends the pump. */

@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +34,7 @@ final class TableLoads implements AutoCloseable {
     private final FollowedDatabases databases;
     private final int segmentSize;
     private final RecentCommits commits;
+    private final Consumer<Throwable> fault;
     private final CompletableFuture<Pipeline> pipeline = new CompletableFuture<>();
     private final Semaphore places = new Semaphore(AT_ONCE);
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
@@ -40,11 +42,16 @@ final class TableLoads implements AutoCloseable {
     private final AtomicLong rows = new AtomicLong();
     private volatile boolean closed;
 
+    /**
+     * @param fault told what a load cannot mend: everything is to stop
+     */
     TableLoads(
             SourceDatabase source,
             FollowedDatabases databases,
             int segmentSize,
-            RecentCommits commits) {
+            RecentCommits commits,
+            Consumer<Throwable> fault) {
+        this.fault = fault;
         this.source = source;
         this.databases = databases;
         this.segmentSize = segmentSize;
@@ -77,6 +84,10 @@ final class TableLoads implements AutoCloseable {
                                 run(load, progress);
                             } catch (InterruptedException e) {
                                 Thread.currentThread().interrupt(); // closing
+                            } catch (RuntimeException | Error e) {
+                                if (!closed) {
+                                    fault.accept(e);
+                                }
                             } finally {
                                 running.remove(progress);
                                 threads.remove(Thread.currentThread());
