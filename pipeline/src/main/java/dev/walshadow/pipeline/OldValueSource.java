@@ -1,9 +1,6 @@
 package dev.walshadow.pipeline;
 
-import dev.walshadow.base.Backoff;
 import dev.walshadow.base.ByteBuilder;
-import dev.walshadow.base.ConfigurationException;
-import dev.walshadow.base.RetryException;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.NullableColumn;
 import dev.walshadow.clickhouse.StringColumn;
@@ -146,23 +143,16 @@ final class OldValueSource {
                             : "toString(tupleElement(" + wanted.literal() + ", " + i + "))");
         }
         String sql = "SELECT " + String.join(", ", parts);
-        Backoff backoff = new Backoff(5_000);
-        while (true) {
-            long started = System.nanoTime();
-            try {
-                @Nullable String[] row = services.client().query(sql).getFirst();
-                List<String> texts = new ArrayList<>();
-                for (String text : row) {
-                    texts.add(Objects.requireNonNull(text, "keys are not NULL"));
-                }
-                return texts;
-            } catch (RetryException | ConfigurationException e) {
-                if (Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                services.reachability().failed(table, e, started);
-                backoff.pause();
-            }
-        }
+        List<String> texts = new ArrayList<>();
+        services.reachability()
+                .until(
+                        table,
+                        () -> {
+                            texts.clear();
+                            for (String text : services.client().query(sql).getFirst()) {
+                                texts.add(Objects.requireNonNull(text, "keys are not NULL"));
+                            }
+                        });
+        return texts;
     }
 }

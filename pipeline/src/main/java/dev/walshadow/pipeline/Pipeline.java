@@ -87,7 +87,8 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         this.tables = given.tables();
         this.events = given.events();
         FatalFailure fatal = new FatalFailure(events, this::interruptAll);
-        TargetReachability reachability = new TargetReachability(events);
+        PipelineMetrics metrics = new PipelineMetrics();
+        TargetReachability reachability = new TargetReachability(events, metrics);
         int count = options.decodeWorkers();
         services =
                 new Services(
@@ -97,7 +98,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                         new AckLedger(count, LEDGER_ENTRIES, 0),
                         new MemoryBudget(options.queueBytes()),
                         new MemoryBudget(options.memoryBytes()),
-                        new PipelineMetrics(),
+                        metrics,
                         events,
                         new TableFailures(given.quarantine(), events),
                         reachability,

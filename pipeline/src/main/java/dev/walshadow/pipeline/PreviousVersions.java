@@ -1,11 +1,7 @@
 package dev.walshadow.pipeline;
 
-import dev.walshadow.base.Backoff;
 import dev.walshadow.base.ByteBuilder;
-import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.LittleEndian;
-import dev.walshadow.base.RetryException;
-import dev.walshadow.base.WalshadowException;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.Ddl;
@@ -71,30 +67,15 @@ final class PreviousVersions {
 
     private void ask(List<String> literals) throws InterruptedException {
         String sql = statement(literals);
-        Backoff backoff = new Backoff(5_000);
-        while (true) {
-            ByteBuilder body = new ByteBuilder(64 << 10);
-            long started = System.nanoTime();
-            try {
-                services.client().readRowBinary(sql, in -> readAll(in, body));
-                services.reachability().answered(table);
-                services.metrics().oldValueLookups.increment();
-                parse(body);
-                return;
-            } catch (RetryException | ConfigurationException e) {
-                waitOut(e, started, backoff);
-            }
-        }
-    }
-
-    private void waitOut(WalshadowException failure, long startedNanos, Backoff backoff)
-            throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
-        }
-        services.reachability().failed(table, failure, startedNanos);
-        services.metrics().retries.increment();
-        backoff.pause();
+        services.reachability()
+                .until(
+                        table,
+                        () -> {
+                            ByteBuilder body = new ByteBuilder(64 << 10);
+                            services.client().readRowBinary(sql, in -> readAll(in, body));
+                            parse(body);
+                        });
+        services.metrics().oldValueLookups.increment();
     }
 
     private String statement(List<String> literals) {

@@ -1,8 +1,5 @@
 package dev.walshadow.pipeline;
 
-import dev.walshadow.base.Backoff;
-import dev.walshadow.base.ConfigurationException;
-import dev.walshadow.base.RetryException;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.math.BigInteger;
@@ -32,23 +29,8 @@ final class Sweep {
     static void run(Services services, TargetTable table, Version version)
             throws InterruptedException {
         String sql = statement(table.mapped(), table.relationOid(), table.place(), version);
-        Backoff backoff = new Backoff(5_000);
-        while (true) {
-            long started = System.nanoTime();
-            try {
-                services.client().execute(sql, SETTINGS);
-                services.reachability().answered(table);
-                services.metrics().sweeps.increment();
-                return;
-            } catch (RetryException | ConfigurationException e) {
-                if (Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                services.reachability().failed(table, e, started);
-                services.metrics().retries.increment();
-                backoff.pause();
-            }
-        }
+        services.reachability().until(table, () -> services.client().execute(sql, SETTINGS));
+        services.metrics().sweeps.increment();
     }
 
     /** Where in the history the table is empty. */

@@ -1,9 +1,6 @@
 package dev.walshadow.pipeline;
 
-import dev.walshadow.base.Backoff;
-import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.QuarantineException;
-import dev.walshadow.base.RetryException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.ddl.ShapeChange;
@@ -31,11 +28,6 @@ final class TargetDdl {
     private final Quarantine quarantine;
     private final TargetReachability reachability;
     private final PipelineEvents events;
-
-    /** One idempotent step. */
-    private interface Step {
-        void run() throws InterruptedException;
-    }
 
     TargetDdl(
             ClickHouseClient client,
@@ -84,22 +76,10 @@ final class TargetDdl {
         }
     }
 
-    private void until(TargetTable table, Step step) throws InterruptedException {
-        Backoff backoff = new Backoff(5_000);
-        while (true) {
-            long started = System.nanoTime();
-            try {
-                step.run();
-                reachability.answered(table);
-                return;
-            } catch (RetryException | ConfigurationException e) {
-                if (Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                reachability.failed(table, e, started);
-                backoff.pause();
-            }
-        }
+    /** Every step can be repeated. */
+    private void until(TargetTable table, TargetReachability.Attempt step)
+            throws InterruptedException {
+        reachability.until(table, step);
     }
 
     private void create(TargetTable table) throws InterruptedException {

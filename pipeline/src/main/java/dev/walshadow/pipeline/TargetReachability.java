@@ -1,5 +1,8 @@
 package dev.walshadow.pipeline;
 
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.clickhouse.ServerError;
 import java.util.Set;
@@ -14,13 +17,17 @@ import org.slf4j.LoggerFactory;
 final class TargetReachability {
     private static final Logger log = LoggerFactory.getLogger(TargetReachability.class);
 
+    private static final long RETRY_CEILING_MILLIS = 5_000;
+
     private final PipelineEvents events;
+    private final PipelineMetrics metrics;
     private final Set<String> busyTables = ConcurrentHashMap.newKeySet();
     private boolean reachable = true;
     private volatile long answeredNanos = System.nanoTime();
 
-    TargetReachability(PipelineEvents events) {
+    TargetReachability(PipelineEvents events, PipelineMetrics metrics) {
         this.events = events;
+        this.metrics = metrics;
     }
 
     /**
@@ -46,6 +53,35 @@ final class TargetReachability {
         if (startedNanos - answeredNanos >= 0 && change(false)) {
             log.warn("waiting for ClickHouse: {}", reason);
             events.targetReachable(false, reason);
+        }
+    }
+
+    /** Something asked of ClickHouse that may be asked again. */
+    interface Attempt {
+        void run() throws InterruptedException;
+    }
+
+    /**
+     * Asks until ClickHouse has answered success; what it refuses is thrown.
+     *
+     * @throws dev.walshadow.base.QuarantineException if ClickHouse refuses
+     */
+    void until(TargetTable table, Attempt attempt) throws InterruptedException {
+        Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
+        while (true) {
+            long started = System.nanoTime();
+            try {
+                attempt.run();
+                answered(table);
+                return;
+            } catch (RetryException | ConfigurationException e) {
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                metrics.retries.increment();
+                failed(table, e, started);
+                backoff.pause();
+            }
         }
     }
 
