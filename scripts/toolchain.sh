@@ -1,44 +1,9 @@
 # Sourced by walshadow, build and .ci/run: finds the JDK, brings what a bare Debian machine lacks.
 # shellcheck shell=bash
 
-JDK_WANTED=25
+. "$ROOT/scripts/java.sh"
 
-say() { echo "walshadow: $*" >&2; }
-
-# Prints the major version of the JDK in $1; nothing if there is none.
-jdk_major() {
-    [ -x "$1/bin/javac" ] && [ -x "$1/bin/java" ] || return 0
-    sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$1/release" 2>/dev/null
-}
-
-# Sets JAVA_HOME to a JDK of at least $JDK_WANTED: JAVA_HOME, PATH, the usual folders.
-find_jdk() {
-    local candidate major on_path best= best_major=0
-    if [ -n "${JAVA_HOME:-}" ]; then
-        major=$(jdk_major "$JAVA_HOME")
-        if [ "${major:-0}" -ge "$JDK_WANTED" ]; then
-            export JAVA_HOME
-            return 0
-        fi
-    fi
-    on_path=$(command -v javac || true)
-    [ -n "$on_path" ] && on_path=$(dirname "$(dirname "$(readlink -f "$on_path")")")
-    for candidate in "$on_path" /usr/lib/jvm/* /opt/java/* /opt/jdk* /usr/local/jdk* \
-        "$HOME"/.sdkman/candidates/java/* "$HOME"/.jdks/*; do
-        [ -n "$candidate" ] || continue
-        major=$(jdk_major "$candidate")
-        if [ "${major:-0}" -ge "$JDK_WANTED" ] && [ "$major" -gt "$best_major" ]; then
-            best=$candidate
-            best_major=$major
-        fi
-    done
-    if [ -z "$best" ]; then
-        say "a JDK of version $JDK_WANTED or newer is needed, none was found in JAVA_HOME, PATH," \
-            "/usr/lib/jvm; install one and set JAVA_HOME"
-        return 2
-    fi
-    export JAVA_HOME=$best
-}
+find_jdk() { find_java javac; }
 
 # need COMMAND PACKAGE...: installs Debian packages when the command is missing and we may.
 need() {
@@ -71,4 +36,9 @@ bring_tools() {
     need flock util-linux
     "$ROOT/embedded/libchdb/install" --check || need npm nodejs npm
     "$ROOT/embedded/libchdb/install"
+}
+
+# What the tests need besides: a browser that looks at the status page.
+bring_test_tools() {
+    need chromium chromium
 }

@@ -11,11 +11,52 @@ import java.util.Arrays;
 public final class ByteBuilder {
     private static final int MAX_LENGTH = Integer.MAX_VALUE - 16;
 
+    private static final byte[] NOTHING = {};
+
+    private final int maxLength;
+
+    /** Of the first array. */
+    private final int initialCapacity;
+
     private byte[] array;
     private int length;
 
     public ByteBuilder(int initialCapacity) {
-        array = new byte[Math.max(16, initialCapacity)];
+        this(initialCapacity, MAX_LENGTH);
+    }
+
+    /**
+     * @param maxLength what needs more is refused with {@link FullException}
+     */
+    public ByteBuilder(int initialCapacity, int maxLength) {
+        this(initialCapacity, maxLength, false);
+    }
+
+    private ByteBuilder(int initialCapacity, int maxLength, boolean onDemand) {
+        this.maxLength = Math.max(16, maxLength);
+        this.initialCapacity = Math.clamp(initialCapacity, 16, this.maxLength);
+        array = onDemand ? NOTHING : new byte[this.initialCapacity];
+    }
+
+    /** Takes its memory when the first byte is appended: there are many of it, mostly unused. */
+    public static ByteBuilder onDemand(int initialCapacity) {
+        return new ByteBuilder(initialCapacity, MAX_LENGTH, true);
+    }
+
+    /**
+     * @param maxLength what needs more is refused with {@link FullException}
+     */
+    public static ByteBuilder onDemand(int initialCapacity, int maxLength) {
+        return new ByteBuilder(initialCapacity, maxLength, true);
+    }
+
+    /** The builder would become longer than it may; what was in it is unchanged or incomplete. */
+    public static final class FullException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        FullException(int maxLength) {
+            super("more than " + maxLength + " bytes");
+        }
     }
 
     public byte[] array() {
@@ -49,12 +90,11 @@ public final class ByteBuilder {
 
     private void grow(int more) {
         long wanted = (long) length + more;
-        if (wanted > MAX_LENGTH) {
-            throw new OutOfMemoryError("a byte builder cannot hold " + wanted + " bytes");
+        if (wanted > maxLength) {
+            throw new FullException(maxLength);
         }
-        array =
-                Arrays.copyOf(
-                        array, (int) Math.min(MAX_LENGTH, Math.max(wanted, array.length * 2L)));
+        long twice = array.length == 0 ? initialCapacity : array.length * 2L;
+        array = Arrays.copyOf(array, (int) Math.min(maxLength, Math.max(wanted, twice)));
     }
 
     public void putByte(int value) {

@@ -3,7 +3,6 @@ package dev.walshadow.benchmarks;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -24,9 +23,13 @@ public final class Benchmarks implements Callable<Integer> {
     /** What can be measured by itself. */
     enum Part {
         JMH,
+        LOAD,
         DRAIN,
         LATENCY,
-        HOLD
+        TOAST,
+        LARGE,
+        HOLD,
+        TEMPORARY
     }
 
     @Spec private CommandSpec command;
@@ -41,13 +44,15 @@ public final class Benchmarks implements Callable<Integer> {
     @Option(
             names = "--rows",
             defaultValue = "10000000",
-            description = "Rows of the backlog that drains (default ${DEFAULT-VALUE}).")
+            description =
+                    "Rows that are loaded, and of the backlog that drains; the large transaction"
+                            + " has twice as many (default ${DEFAULT-VALUE}).")
     private long rows;
 
     @Option(
             names = "--seconds",
             defaultValue = "60",
-            description = "How long latency is measured (default ${DEFAULT-VALUE}).")
+            description = "How long latencies are measured (default ${DEFAULT-VALUE}).")
     private int seconds;
 
     @Option(
@@ -78,28 +83,47 @@ public final class Benchmarks implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        List<Figure> figures = new ArrayList<>();
+        command.commandLine().getOut().println(Figure.HEADER);
         if (parts.contains(Part.JMH)) {
-            say("JMH, about two minutes");
-            figures.addAll(MicroBenchmarks.measure());
+            say("JMH, about five minutes");
+            print(MicroBenchmarks.measure());
+        }
+        if (parts.contains(Part.LOAD)) {
+            say("initial load of " + rows + " rows");
+            print(LoadSpeed.measure(major, rows));
         }
         if (parts.contains(Part.DRAIN)) {
             say("backlog of " + rows + " rows");
-            figures.addAll(BacklogDrain.measure(major, rows));
+            print(BacklogDrain.measure(major, rows));
         }
         if (parts.contains(Part.LATENCY)) {
             say("latency, " + seconds + " s after the warm-up");
-            figures.addAll(CommitLatency.measure(major, seconds));
+            print(CommitLatency.measure(major, seconds));
+        }
+        if (parts.contains(Part.TOAST)) {
+            say("updates beside large values, " + seconds + " s after the warm-up");
+            print(ToastLag.measure(major, seconds));
+        }
+        if (parts.contains(Part.LARGE)) {
+            say("one transaction of " + 2 * rows + " rows");
+            print(LargeTransaction.measure(major, 2 * rows));
         }
         if (parts.contains(Part.HOLD)) {
             say("holds of " + changes + " changes of tables");
-            figures.addAll(HoldLatency.measure(major, changes));
+            print(HoldLatency.measure(major, changes));
         }
+        if (parts.contains(Part.TEMPORARY)) {
+            say("temporary tables, " + seconds + " s after the warm-up");
+            print(TemporaryTables.measure(major, seconds));
+        }
+        return 0;
+    }
+
+    /** At once, so that a part that fails takes no other part's figures with it. */
+    private void print(List<Figure> figures) {
         PrintWriter out = command.commandLine().getOut();
-        out.println(Figure.HEADER);
         figures.forEach(figure -> out.println(figure.line()));
         out.flush();
-        return 0;
     }
 
     private void say(String line) {

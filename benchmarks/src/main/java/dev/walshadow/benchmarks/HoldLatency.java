@@ -8,6 +8,7 @@ import dev.walshadow.postgres.wal.WalRecord;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.source.CatalogBoundary;
 import dev.walshadow.source.Decision;
+import dev.walshadow.testkit.shadow.ShadowFiles;
 import dev.walshadow.testkit.shadow.ShadowRig;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -53,6 +54,8 @@ final class HoldLatency {
                 ShadowRig rig = new ShadowRig(source, root.resolve("mirror"), true);
                 DescriptorLog log = DescriptorLog.open(root.resolve("log"), 1)) {
             return new HoldLatency(rig, log).run(changes);
+        } finally {
+            ShadowFiles.remove(root);
         }
     }
 

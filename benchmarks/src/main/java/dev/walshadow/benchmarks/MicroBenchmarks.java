@@ -1,5 +1,7 @@
 package dev.walshadow.benchmarks;
 
+import dev.walshadow.embedded.EmbeddedPostgres;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -15,27 +17,50 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 /** The JMH benchmarks of this module in short form: one fork, three seconds each. */
 final class MicroBenchmarks {
     private static final int ITERATIONS = 3;
+    private static final int MAJOR = 18;
     private static final String ALLOCATED = "gc.alloc.rate.norm";
 
     private MicroBenchmarks() {}
 
     static List<Figure> measure() throws RunnerException {
+        List<Figure> figures =
+                measure(
+                        List.of(
+                                WalStreamBenchmark.class,
+                                RowEncoderBenchmark.class,
+                                TransactionBufferBenchmark.class,
+                                AttributeWalkerBenchmark.class),
+                        TimeValue.seconds(1));
+        Path directory = Stand.temporaryDirectory();
+        try (EmbeddedPostgres server =
+                EmbeddedPostgres.at(directory.resolve("postgres")).version(MAJOR).start()) {
+            figures.addAll(
+                    measure(
+                            List.of(CodecBenchmark.class),
+                            TimeValue.milliseconds(400),
+                            "-D" + CodecBenchmark.SERVER + "=" + server.jdbcUrl("postgres")));
+        } finally {
+            Stand.delete(directory);
+        }
+        return figures;
+    }
+
+    private static List<Figure> measure(
+            List<Class<?>> benchmarks, TimeValue time, String... jvmArguments)
+            throws RunnerException {
         OptionsBuilder options = new OptionsBuilder();
-        for (Class<?> each :
-                List.of(
-                        WalStreamBenchmark.class,
-                        RowEncoderBenchmark.class,
-                        TransactionBufferBenchmark.class,
-                        AttributeWalkerBenchmark.class)) {
+        for (Class<?> each : benchmarks) {
             options.include(each.getName().replace(".", "\\.") + "\\.");
         }
+        List<String> arguments = new ArrayList<>(List.of(jvmArguments));
+        arguments.add("--enable-native-access=ALL-UNNAMED");
         options.forks(1)
                 .warmupIterations(ITERATIONS)
-                .warmupTime(TimeValue.seconds(1))
+                .warmupTime(time)
                 .measurementIterations(ITERATIONS)
-                .measurementTime(TimeValue.seconds(1))
+                .measurementTime(time)
                 .addProfiler(GCProfiler.class)
-                .jvmArgsAppend("--enable-native-access=ALL-UNNAMED")
+                .jvmArgsAppend(arguments.toArray(String[]::new))
                 .shouldFailOnError(true)
                 .verbosity(VerboseMode.SILENT);
         List<Figure> figures = new ArrayList<>();
@@ -62,6 +87,11 @@ final class MicroBenchmarks {
                             .atMost(1));
         }
         String full = name + parameters(result);
+        if (name.equals(CodecBenchmark.class.getSimpleName())) {
+            Figure bytes = Figure.of(full + ", allocated", allocated, "B/value");
+            boolean fixed = CodecBenchmark.FIXED.contains(result.getParams().getParam("type"));
+            return List.of(Figure.of(full, score, "ns/value"), fixed ? bytes.atMost(1) : bytes);
+        }
         Figure rate = Figure.of(full, score / 1e6, "M/s");
         Figure bytes = Figure.of(full + ", allocated", allocated, "B/record");
         return name.equals(RowEncoderBenchmark.class.getSimpleName())

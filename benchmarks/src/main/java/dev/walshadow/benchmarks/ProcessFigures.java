@@ -28,6 +28,9 @@ final class ProcessFigures {
         } catch (NoSuchFileException e) {
             return 0;
         } catch (IOException e) {
+            if (ProcessHandle.of(pid).isEmpty()) {
+                return 0; // it ended between the opening and the reading
+            }
             throw new UncheckedIOException(e);
         }
     }

@@ -65,7 +65,7 @@ final class Stand implements AutoCloseable {
         }
     }
 
-    private static Path temporaryDirectory() {
+    static Path temporaryDirectory() {
         try {
             Path made = Files.createTempDirectory("walshadow-benchmark-");
             Files.setPosixFilePermissions(made, PosixFilePermissions.fromString("rwxr-xr-x"));
@@ -87,10 +87,7 @@ final class Stand implements AutoCloseable {
                 [state]
                 dir = "%s"
                 """
-                        .formatted(
-                                "postgres://postgres@127.0.0.1:" + postgres.port() + "/postgres",
-                                clickhouse.url(),
-                                state());
+                        .formatted(sourceUrl(), clickhouse.url(), state());
         try {
             Files.writeString(config(), text);
         } catch (IOException e) {
@@ -126,6 +123,19 @@ final class Stand implements AutoCloseable {
         return DriverManager.getConnection(postgres.jdbcUrl("postgres"));
     }
 
+    String sourceUrl() {
+        return "postgres://postgres@127.0.0.1:" + postgres.port() + "/postgres";
+    }
+
+    Path sourceDirectory() {
+        return postgres.dataDirectory();
+    }
+
+    /** Where everything of this stand lies. */
+    Path folder() {
+        return directory;
+    }
+
     EmbeddedClickHouse target() {
         return clickhouse;
     }
@@ -135,6 +145,10 @@ final class Stand implements AutoCloseable {
         postgres.stopImmediate();
         clickhouse.kill();
         clickhouse.close();
+        delete(directory);
+    }
+
+    static void delete(Path directory) {
         try (Stream<Path> files = Files.walk(directory)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.deleteIfExists(file);

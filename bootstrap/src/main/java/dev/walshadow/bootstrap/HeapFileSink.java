@@ -21,6 +21,15 @@ public interface HeapFileSink {
     void begin(RelationLocator locator, int segmentNumber, long fileSize)
             throws InterruptedException;
 
+    /**
+     * The bytes that follow begin at this block of the segment. What was left out comes in another
+     * part of the same file, or never: then there is nothing in it. Only a backup that is put
+     * together from several brings files in parts.
+     */
+    default void skipTo(int block) throws InterruptedException {
+        throw new UnsupportedOperationException("files are taken whole only");
+    }
+
     /** The file's next bytes, of any length; the array is reused after the return. */
     void data(byte[] bytes, int offset, int length) throws InterruptedException;
 

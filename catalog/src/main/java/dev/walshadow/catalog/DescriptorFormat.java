@@ -18,10 +18,11 @@ import org.jspecify.annotations.Nullable;
  *     i32 oid, string schema, string name, u8 kind, u8 category, i32 element, i32 base,
  *     i32 baseModifier, i32 length, u8 byValue, u8 alignment, u8 delimiter, u8 structure, then
  *     0 plain; 1 array domain: i32 dimensions; 2 enum: u32 count, each i32 oid, string label;
- *     3 composite: i32 relation, attributes; 4 range: i32 subtype; 5 multirange: i32 range
+ *     3 composite: i32 relation, attributes; 4 range: i32 subtype; 5 multirange: i32 range;
+ *     6 foreign: string library, string function
  * u32 number of type lists, then each: u32 count, u32 type indexes
  * u32 number of relations, then each:
- *     i32 oid, i32 database, string database, string schema, string name, u8 kind,
+ *     i32 key index, i32 oid, i32 database, string database, string schema, string name, u8 kind,
  *     u8 persistence, u8 hasLocator [i32 tablespace, i32 database, i32 number], i32 toast, i32 owner,
  *     u8 replicaIdentity, string accessMethod, u32 parentOid, attributes,
  *     u32 count, i32 primary key attnums; u32 count, i32 identity key attnums; u32 type list index
@@ -39,6 +40,7 @@ public final class DescriptorFormat {
     static final int COMPOSITE = 3;
     static final int RANGE = 4;
     static final int MULTIRANGE = 5;
+    static final int FOREIGN = 6;
 
     private DescriptorFormat() {}
 
@@ -115,10 +117,16 @@ public final class DescriptorFormat {
                 out.putByte(MULTIRANGE);
                 out.putInt(multirange.rangeOid());
             }
+            case TypeStructure.Foreign foreign -> {
+                out.putByte(FOREIGN);
+                putString(foreign.library(), out);
+                putString(foreign.function(), out);
+            }
         }
     }
 
     private static void encodeRelation(RelationDescriptor relation, ByteBuilder out) {
+        out.putInt(relation.keyIndexOid());
         out.putInt(relation.oid());
         out.putInt(relation.databaseOid());
         putString(relation.name().database(), out);

@@ -35,10 +35,27 @@ public final class DescriptorLog implements AutoCloseable {
 
     private record Key(int databaseOid, int relationOid) {}
 
-    private DescriptorLog(Path directory, long systemIdentifier) {
+    private DescriptorLog(Path directory, long systemIdentifier, long leastLsn) {
         file =
                 DescriptorLogFile.open(
-                        directory.resolve(FILE_NAME), systemIdentifier, this::readFrame);
+                        directory.resolve(FILE_NAME),
+                        systemIdentifier,
+                        new DescriptorLogFile.FrameSink() {
+                            @Override
+                            public void frame(byte[] bytes, int offset, int length) {
+                                readFrame(bytes, offset, length);
+                            }
+
+                            @Override
+                            public @Nullable String missing() {
+                                return lastLsn >= leastLsn
+                                        ? null
+                                        : "the shapes up to "
+                                                + Lsn.format(leastLsn)
+                                                + ", found those up to "
+                                                + Lsn.format(lastLsn);
+                            }
+                        });
     }
 
     /**
@@ -49,7 +66,15 @@ public final class DescriptorLog implements AutoCloseable {
      * @throws dev.walshadow.base.HaltException if it is damaged anywhere but at its torn end
      */
     public static DescriptorLog open(Path directory, long systemIdentifier) {
-        return new DescriptorLog(directory, systemIdentifier);
+        return new DescriptorLog(directory, systemIdentifier, 0);
+    }
+
+    /**
+     * The same, of a log that has been written up to {@code leastLsn} at least: one that ends
+     * before has lost more than a torn end.
+     */
+    public static DescriptorLog open(Path directory, long systemIdentifier, long leastLsn) {
+        return new DescriptorLog(directory, systemIdentifier, leastLsn);
     }
 
     /** A relation that no longer exists; of database 0: a database. */

@@ -13,6 +13,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The file below the descriptor log: frames appended durably, read back once at the opening. A bad
@@ -23,6 +24,15 @@ final class DescriptorLogFile implements AutoCloseable {
     /** Where the bodies of the good frames go at the opening. */
     interface FrameSink {
         void frame(byte[] bytes, int offset, int length);
+
+        /**
+         * All good frames have been handed over, nothing is changed yet.
+         *
+         * @return what is missing, in words; null: nothing
+         */
+        default @Nullable String missing() {
+            return null;
+        }
     }
 
     private final Path path;
@@ -42,6 +52,10 @@ final class DescriptorLogFile implements AutoCloseable {
     static DescriptorLogFile open(Path path, long systemIdentifier, FrameSink sink) {
         try {
             if (!Files.exists(path)) {
+                String missing = sink.missing();
+                if (missing != null) {
+                    throw corrupt(path, 0, missing + ", the file is gone");
+                }
                 Files.createDirectories(path.toAbsolutePath().getParent());
                 DurableFiles.replace(path, DescriptorLogLayout.header(systemIdentifier));
             }
@@ -133,6 +147,10 @@ final class DescriptorLogFile implements AutoCloseable {
 
     private void read(byte[] bytes, FrameSink sink) throws IOException {
         Scan good = scan(path, bytes, sink);
+        String missing = sink.missing();
+        if (missing != null) {
+            throw corrupt(path, good.end(), missing);
+        }
         nextNumber = good.frames();
         position = good.end();
         if (position < bytes.length) {

@@ -9,7 +9,7 @@ import java.util.zip.CRC32C;
  * <pre>
  * file header, 32 bytes               frame, at multiples of 16
  *  0 u8[8] "WSDESCL1"                  0 u32 length of the body
- *  8 u32 version: 2                    4 u32 CRC32C of the body
+ *  8 u32 version: 3                    4 u32 CRC32C of the body
  * 12 u32 reserved, 0                   8 u32 frame number, from 0
  * 16 u64 system identifier            12 u32 CRC32C of bytes 0 to 11
  * 24 u32 reserved, 0                  16 body:
@@ -24,7 +24,7 @@ import java.util.zip.CRC32C;
  */
 final class DescriptorLogLayout {
     static final long MAGIC = 0x314C_4353_4544_5357L; // "WSDESCL1"
-    static final int VERSION = 2;
+    static final int VERSION = 3;
     static final int MAGIC_AT = 0;
     static final int VERSION_AT = MAGIC_AT + 8;
     static final int SYSTEM_IDENTIFIER_AT = VERSION_AT + 8;

@@ -40,7 +40,8 @@ public final class DescriptorPool {
                 one(attributes),
                 one(relation.primaryKey()),
                 one(relation.identityKey()),
-                one(types));
+                one(types),
+                relation.keyIndexOid());
     }
 
     /** Takes over the parts of a relation that another pool made. */

@@ -70,6 +70,7 @@ final class DescriptorReader {
             case DescriptorFormat.COMPOSITE -> new TypeStructure.Composite(number(), attributes());
             case DescriptorFormat.RANGE -> new TypeStructure.Range(number());
             case DescriptorFormat.MULTIRANGE -> new TypeStructure.Multirange(number());
+            case DescriptorFormat.FOREIGN -> new TypeStructure.Foreign(string(), string());
             default -> throw malformed("a type structure of 0 to 5, found " + tag);
         };
     }
@@ -84,6 +85,7 @@ final class DescriptorReader {
     }
 
     private RelationDescriptor relation(List<List<TypeDescriptor>> lists) {
+        int keyIndexOid = number();
         return new RelationDescriptor(
                 number(),
                 number(),
@@ -99,7 +101,8 @@ final class DescriptorReader {
                 attributes(),
                 numbers(),
                 numbers(),
-                lists.get(index(lists.size())));
+                lists.get(index(lists.size())),
+                keyIndexOid);
     }
 
     private List<AttributeDescriptor> attributes() {

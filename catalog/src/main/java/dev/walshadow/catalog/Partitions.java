@@ -72,7 +72,8 @@ public final class Partitions {
                 attributes,
                 root.primaryKey(),
                 root.identityKey(),
-                root.types());
+                root.types(),
+                root.keyIndexOid());
     }
 
     /** As they are at {@code lsn}. */

@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * @param primaryKey attnums in index order of the valid, immediate primary key; empty if none
  * @param identityKey attnums in index order of the relreplident = 'i' index; empty if none
  * @param types every type that an attribute's decoding needs, transitively (elements, bases)
+ * @param keyIndexOid the index whose columns are logged as old keys (of relreplident = 'f', the
+ *     primary key, which is among all columns); 0 if none. Another index means that there was a
+ *     time between, without a key, where rows may have changed
  */
 public record RelationDescriptor(
         int oid,
@@ -36,12 +39,49 @@ public record RelationDescriptor(
         List<AttributeDescriptor> attributes,
         List<Integer> primaryKey,
         List<Integer> identityKey,
-        List<TypeDescriptor> types) {
+        List<TypeDescriptor> types,
+        int keyIndexOid) {
     public RelationDescriptor {
         attributes = List.copyOf(attributes);
         primaryKey = List.copyOf(primaryKey);
         identityKey = List.copyOf(identityKey);
         types = List.copyOf(types);
+    }
+
+    /** One whose index is not known. */
+    public RelationDescriptor(
+            int oid,
+            int databaseOid,
+            RelationName name,
+            char kind,
+            char persistence,
+            @Nullable RelationLocator locator,
+            int toastRelationOid,
+            int ownerRelationOid,
+            char replicaIdentity,
+            String accessMethod,
+            int parentOid,
+            List<AttributeDescriptor> attributes,
+            List<Integer> primaryKey,
+            List<Integer> identityKey,
+            List<TypeDescriptor> types) {
+        this(
+                oid,
+                databaseOid,
+                name,
+                kind,
+                persistence,
+                locator,
+                toastRelationOid,
+                ownerRelationOid,
+                replicaIdentity,
+                accessMethod,
+                parentOid,
+                attributes,
+                primaryKey,
+                identityKey,
+                types,
+                0);
     }
 
     /** True if its rows are also another table's. */
@@ -66,7 +106,8 @@ public record RelationDescriptor(
                 attributes,
                 primaryKey,
                 identityKey,
-                types);
+                types,
+                keyIndexOid);
     }
 
     /** What an operating failure calls this relation. */

@@ -12,11 +12,16 @@ public final class RelationShapes {
 
     /**
      * The first difference that matters, for people to read; null if there is none. NOT NULL, where
-     * it is stored, storage strategies and the TOAST relation's OID do not matter.
+     * it is stored, storage strategies and the TOAST relation's OID do not matter; that it has a
+     * TOAST relation at all does, for row filters.
      */
     public static @Nullable String shapeDiffers(RelationDescriptor a, RelationDescriptor b) {
         String difference = relationDiffers(a, b);
-        return difference != null ? difference : columnsDiffer(a, b);
+        if (difference == null) {
+            difference = columnsDiffer(a, b);
+        }
+        boolean toasts = a.toastRelationOid() == 0 && b.toastRelationOid() != 0;
+        return difference == null && toasts ? "values may be stored out of line now" : difference;
     }
 
     private static @Nullable String relationDiffers(RelationDescriptor a, RelationDescriptor b) {

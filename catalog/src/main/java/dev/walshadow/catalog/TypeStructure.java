@@ -4,10 +4,18 @@ import java.util.List;
 
 /** What a type is made of, beyond its {@code pg_type} row. Immutable. */
 public sealed interface TypeStructure {
-    /** Nothing more is known: base types, pseudo types, domains over scalars. */
+    /** Nothing more is known: built-in base types, pseudo types, domains over scalars. */
     TypeStructure PLAIN = new Plain();
 
     record Plain() implements TypeStructure {}
+
+    /**
+     * A base type whose output function is written in C and comes with an extension.
+     *
+     * @param library probin, e.g. {@code $libdir/seg}
+     * @param function prosrc, its symbol in the library
+     */
+    record Foreign(String library, String function) implements TypeStructure {}
 
     /**
      * A domain over an array.

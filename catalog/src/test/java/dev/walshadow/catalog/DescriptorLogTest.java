@@ -58,6 +58,27 @@ final class DescriptorLogTest {
     }
 
     @Test
+    void refusesToBeShorterThanItIsKnownToHaveBeen() throws IOException {
+        try (DescriptorLog log = open()) {
+            log.append(1_000, List.of(table(100, 100, "id")), List.of(), DATABASE);
+            log.append(2_000, List.of(table(100, 100, "id", "note")), List.of(), DATABASE);
+        }
+        Path file = file();
+        byte[] whole = Files.readAllBytes(file);
+        byte[] cut = Arrays.copyOf(whole, whole.length - 20);
+        Files.write(file, cut);
+        assertThatThrownBy(() -> DescriptorLog.open(folder, SYSTEM, 2_000))
+                .hasMessageContaining("WS-1300")
+                .hasMessageContaining("0/7D0");
+        assertThat(file).hasBinaryContent(cut);
+        DescriptorLog.open(folder, SYSTEM, 1_000).close();
+        Files.delete(file);
+        assertThatThrownBy(() -> DescriptorLog.open(folder, SYSTEM, 1_000))
+                .hasMessageContaining("gone");
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
     void forgetsTheOldStorageOfARelationFromItsMoveOn() {
         RelationDescriptor before = table(100, 100, "id");
         RelationDescriptor after = table(100, 200, "id");

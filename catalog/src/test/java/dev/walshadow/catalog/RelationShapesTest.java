@@ -129,10 +129,20 @@ final class RelationShapesTest {
         assertThat(difference(table, changed(note, "note", note.typeOid(), false, true))).isNull();
     }
 
+    @Test
+    void seesThatValuesMayBeStoredOutOfLine() {
+        RelationDescriptor table = table(1, 10, "id", "note");
+        RelationDescriptor toasted = with(table, table.attributes(), 'd');
+        assertThat(RelationShapes.shapeDiffers(table, toasted))
+                .isEqualTo("values may be stored out of line now");
+        assertThat(RelationShapes.shapeDiffers(toasted, table)).isNull();
+    }
+
     private static @Nullable String difference(
             RelationDescriptor table, AttributeDescriptor second) {
         List<AttributeDescriptor> attributes = new ArrayList<>(table.attributes());
         attributes.set(1, second);
-        return RelationShapes.shapeDiffers(table, with(table, attributes, 'd'));
+        RelationDescriptor toasted = with(table, table.attributes(), 'd');
+        return RelationShapes.shapeDiffers(toasted, with(toasted, attributes, 'd'));
     }
 }

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** A ClickHouse engine in the foreground, in this process, for trying things out. */
@@ -50,6 +51,11 @@ final class ClickHouseCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
+        Ports.check(command, port);
+        if (login != null && login.indexOf(':') < 0) {
+            throw new ParameterException(
+                    command.commandLine(), "--login takes USER:PASSWORD, not " + login);
+        }
         EngineServer server =
                 EngineServer.start(new EngineServer.Options(directory, port, login, switches));
         StopSignal.before(server);

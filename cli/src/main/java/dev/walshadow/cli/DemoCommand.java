@@ -63,6 +63,7 @@ final class DemoCommand implements Callable<Integer> {
             throw new ParameterException(
                     command.commandLine(), "--rate takes rows per second above 0, not " + rate);
         }
+        VerifyCommand.checkSummary(command, summary);
         RunCommand.logAt("warn");
         PrintWriter out = command.commandLine().getOut();
         boolean live = !noUi && Terminal.isInteractive();

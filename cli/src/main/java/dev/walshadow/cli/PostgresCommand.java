@@ -44,16 +44,23 @@ final class PostgresCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        Ports.check(command, port);
         EmbeddedPostgres server =
                 EmbeddedPostgres.at(directory).version(version).port(port).build();
-        StopSignal.before(server);
-        server.start();
+        StopSignal signal = StopSignal.before(server);
+        try {
+            server.start();
+        } catch (RuntimeException e) {
+            signal.over();
+            throw e;
+        }
         PrintWriter out = command.commandLine().getOut();
         out.println("ready " + server.url("postgres"));
         out.flush();
         if (!server.awaitExit()) {
             return ExitCodes.OK;
         }
+        signal.over();
         PrintWriter err = command.commandLine().getErr();
         err.println("PostgreSQL ended by itself; see " + server.logFile());
         err.flush();

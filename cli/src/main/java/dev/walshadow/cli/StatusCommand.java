@@ -1,9 +1,6 @@
 package dev.walshadow.cli;
 
-import dev.walshadow.daemon.config.Configuration;
-import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.control.ControlClient;
-import dev.walshadow.daemon.state.StateDirectory;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -27,11 +24,7 @@ final class StatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Configuration configuration = ConfiguredCommand.load(command);
-        JsonNode status =
-                ControlClient.send(
-                        StateDirectory.controlSocket(configuration.get(Settings.STATE_DIR)),
-                        ControlClient.request("status"));
+        JsonNode status = Control.send(command, ControlClient.request("status"));
         PrintWriter out = command.commandLine().getOut();
         if (json) {
             out.println(new JsonMapper().writeValueAsString(status));
@@ -47,6 +40,9 @@ final class StatusCommand implements Callable<Integer> {
                 new String[] {
                     "phase",
                     "failure",
+                    "paused_since",
+                    "paused_reason",
+                    "waits",
                     "source",
                     "target",
                     "received",
@@ -55,6 +51,7 @@ final class StatusCommand implements Callable<Integer> {
                     "commit_to_durable_millis",
                     "rows",
                     "retries",
+                    "spool",
                     "shadow"
                 }) {
             if (status.has(key)) {
@@ -69,8 +66,12 @@ final class StatusCommand implements Callable<Integer> {
             out.printf(Locale.ROOT, "%-24s %s%n", "load", text(load));
         }
         out.println();
+        printTables(status.path("tables"), out);
+    }
+
+    static void printTables(JsonNode tables, PrintWriter out) {
         out.printf(Locale.ROOT, "%-40s %-12s %12s  %s%n", "table", "state", "rows", "reason");
-        for (JsonNode table : status.path("tables")) {
+        for (JsonNode table : tables) {
             out.printf(
                     Locale.ROOT,
                     "%-40s %-12s %12d  %s%n",

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Compares the source with ClickHouse, all columns of all rows. */
@@ -40,8 +41,17 @@ final class VerifyCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // picocli sets them
     VerifyCommand() {}
 
+    /** There is one form of summary. */
+    static void checkSummary(CommandSpec command, @Nullable String summary) {
+        if (summary != null && !summary.equals("json")) {
+            throw new ParameterException(
+                    command.commandLine(), "--summary takes json, not " + summary);
+        }
+    }
+
     @Override
     public Integer call() throws InterruptedException, SQLException {
+        checkSummary(command, summary);
         Configuration configuration = ConfiguredCommand.load(command);
         PrintWriter out = command.commandLine().getOut();
         PrintWriter err = command.commandLine().getErr();

@@ -40,7 +40,7 @@ final class WaitCommand implements Callable<Integer> {
         PrintWriter out = command.commandLine().getOut();
         PrintWriter err = command.commandLine().getErr();
         long deadline = System.nanoTime() + timeout.toNanos();
-        JsonNode answer = await(configuration.get(Settings.STATE_DIR), deadline);
+        JsonNode answer = await(configuration.get(Settings.STATE_DIR), deadline, err);
         if (!answer.path("durable").asBoolean(false)) {
             err.println(
                     "timed out after "
@@ -55,9 +55,11 @@ final class WaitCommand implements Callable<Integer> {
         return aside.isEmpty() ? ExitCodes.OK : ExitCodes.UNEQUAL;
     }
 
-    /** Asks again while no daemon listens: it may just be starting. */
-    static JsonNode await(Path stateDirectory, long deadline) throws InterruptedException {
+    /** Asks again while no daemon listens: it may just be starting, or be started again. */
+    private JsonNode await(Path stateDirectory, long deadline, PrintWriter err)
+            throws InterruptedException {
         Backoff backoff = new Backoff(500);
+        boolean told = false;
         while (true) {
             long leftMillis = Math.max(0, (deadline - System.nanoTime()) / 1_000_000);
             ObjectNode request = ControlClient.request("wait").put("timeout_millis", leftMillis);
@@ -65,7 +67,13 @@ final class WaitCommand implements Callable<Integer> {
                 return ControlClient.send(StateDirectory.controlSocket(stateDirectory), request);
             } catch (RetryException e) {
                 if (leftMillis == 0) {
+                    err.println("timed out after " + timeout.toSeconds() + " s:");
                     throw e;
+                }
+                if (!told) {
+                    told = true;
+                    err.println(e.getMessage() + "; waiting for it up to " + leftMillis + " ms");
+                    err.flush();
                 }
                 backoff.pause();
             }

@@ -1,6 +1,7 @@
 package dev.walshadow.cli;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.HaltException;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.postgres.wal.WalSegmentReader;
@@ -69,18 +70,31 @@ final class WalFilterCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         List<Path> ordered =
                 files.stream().sorted(Comparator.comparing(path -> path.getFileName())).toList();
-        StreamSnapshot from = state == null ? null : StreamSnapshot.decode(read(state));
+        StreamSnapshot from =
+                state == null ? null : StreamSnapshot.decode(read(state), state.toString());
         byte[] first = read(ordered.getFirst());
-        WalPages pages = new WalSegmentReader(first).pages();
+        WalPages pages = pages(ordered.getFirst(), first);
         requireOther(ordered);
         Segments segments = new Segments(pages);
         OfflineFilter filter = new OfflineFilter(segments::write, from);
         long end = 0;
         for (Path file : ordered) {
-            end = filter.add(file.equals(ordered.getFirst()) ? first : read(file));
+            try {
+                end = filter.add(file.equals(ordered.getFirst()) ? first : read(file));
+            } catch (HaltException e) {
+                throw WalInspectCommand.naming(file, e);
+            }
         }
         print(filter.counts(), end);
         return ExitCodes.OK;
+    }
+
+    private static WalPages pages(Path file, byte[] segment) {
+        try {
+            return new WalSegmentReader(segment).pages();
+        } catch (HaltException e) {
+            throw WalInspectCommand.naming(file, e);
+        }
     }
 
     /** Never over what is read. */

@@ -1,6 +1,7 @@
 package dev.walshadow.cli;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.HaltException;
 import dev.walshadow.postgres.wal.WalSegmentReader;
 import dev.walshadow.source.SourceCodes;
 import dev.walshadow.source.StreamSnapshot;
@@ -46,11 +47,32 @@ final class WalInspectCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        try {
+            return inspect();
+        } catch (HaltException e) {
+            throw naming(file, e);
+        }
+    }
+
+    /** The same failure, with the file that it is about. */
+    static HaltException naming(Path file, HaltException failure) {
+        String code = failure.code() + " ";
+        String message = String.valueOf(failure.getMessage());
+        return new HaltException(
+                failure.code(),
+                file
+                        + ": "
+                        + (message.startsWith(code) ? message.substring(code.length()) : message),
+                failure);
+    }
+
+    private int inspect() {
         byte[] segment = read(file);
         WalInspector inspector =
                 state == null
                         ? new WalInspector(segment)
-                        : new WalInspector(segment, StreamSnapshot.decode(read(state)));
+                        : new WalInspector(
+                                segment, StreamSnapshot.decode(read(state), state.toString()));
         PrintWriter out = command.commandLine().getOut();
         WalInspector.Summary summary = inspector.print(out);
         out.println(WalInspector.sentence(summary));
@@ -59,7 +81,7 @@ final class WalInspectCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         PrintWriter err = command.commandLine().getErr();
-        err.println(inspector.failure());
+        err.println(file + ": " + inspector.failure());
         err.flush();
         return ExitCodes.HALTED;
     }

@@ -35,6 +35,11 @@ public final class ArrayColumn extends ColumnBuffer {
     }
 
     @Override
+    public long memoryBytes() {
+        return ends.capacity() + elements.memoryBytes();
+    }
+
+    @Override
     public void clear() {
         ends.clear();
         elements.clear();

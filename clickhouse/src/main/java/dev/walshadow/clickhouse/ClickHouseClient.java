@@ -8,6 +8,7 @@ import com.clickhouse.client.api.query.QueryResponse;
 import com.clickhouse.client.api.query.QuerySettings;
 import com.clickhouse.data.ClickHouseFormat;
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.WalshadowException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.temporal.ChronoUnit;
@@ -15,13 +16,15 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The one way to ClickHouse: HTTP through client-v2. Thread safe; calls block. Nothing is repeated
- * here: every failure is thrown once, classified ({@link ServerErrors}) as
+ * The one way to ClickHouse: HTTP through client-v2. Thread safe; calls block. Of several hosts one
+ * is used until it cannot serve; then the next is, for all calls. Nothing is repeated here: every
+ * failure is thrown once, classified ({@link ServerErrors}) as
  *
  * <ul>
  *   <li>{@link dev.walshadow.base.RetryException}: network, overload; repeat the same call;
@@ -32,21 +35,110 @@ import org.jspecify.annotations.Nullable;
  * <p>ClickHouse's own code is found by {@link ServerError#codeOf}.
  */
 public final class ClickHouseClient implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ClickHouseClient.class);
     private static final long KEEP_ALIVE_SECONDS = 5;
 
-    private final ClickHouseOptions options;
-    private final Client client;
+    private volatile Connection connection;
 
     public ClickHouseClient(ClickHouseOptions options) {
-        this.options = options;
-        this.client = build(options);
+        this.connection = new Connection(options);
     }
 
-    private static Client build(ClickHouseOptions options) {
+    /** How to reach ClickHouse at a time. Closed when it is not used any more. */
+    private static final class Connection {
+        private final ClickHouseOptions options;
+        private final List<String> endpoints;
+        private final List<Client> clients;
+        private final AtomicInteger current = new AtomicInteger();
+        private int users;
+        private boolean retired;
+
+        Connection(ClickHouseOptions options) {
+            this.options = options;
+            this.endpoints = options.endpoints();
+            this.clients = endpoints.stream().map(endpoint -> build(options, endpoint)).toList();
+        }
+
+        /** What the call failed with at this host, after which another may be the current one. */
+        WalshadowException failed(int at, String what, Exception failure) {
+            String endpoint = endpoints.get(at);
+            WalshadowException known =
+                    ServerErrors.classify(what, endpoint, options.user(), failure);
+            int next = (at + 1) % endpoints.size();
+            if (next != at
+                    && !Thread.currentThread().isInterrupted()
+                    && ServerErrors.asksForAnotherHost(known)
+                    && current.compareAndSet(at, next)) {
+                LOG.warn(
+                        "{} going on with ClickHouse at {}: {}",
+                        ClickHouseCodes.FAILOVER,
+                        endpoints.get(next),
+                        known.getMessage());
+            }
+            return known;
+        }
+
+        private void closeAll() {
+            clients.forEach(Client::close);
+        }
+
+        /** False: another connection is to be used. */
+        synchronized boolean begin() {
+            if (!retired) {
+                users++;
+            }
+            return !retired;
+        }
+
+        void end() {
+            if (change(-1, false)) {
+                closeAll();
+            }
+        }
+
+        void retire() {
+            if (change(0, true)) {
+                closeAll();
+            }
+        }
+
+        /** Whether that was the last use. */
+        private synchronized boolean change(int more, boolean retire) {
+            boolean retiring = retire && !retired;
+            retired |= retire;
+            users += more;
+            return retired && users == 0 && (more != 0 || retiring);
+        }
+    }
+
+    private Connection begin() {
+        while (true) {
+            Connection now = connection;
+            if (now.begin()) {
+                return now;
+            }
+            if (now == connection) {
+                throw new IllegalStateException("the ClickHouse client is closed");
+            }
+        }
+    }
+
+    /**
+     * From now on calls go this way; those under way end as they began.
+     *
+     * @throws ConfigurationException if no connection can be set up; nothing has changed
+     */
+    public synchronized void use(ClickHouseOptions newOptions) {
+        Connection before = connection;
+        connection = new Connection(newOptions);
+        before.retire();
+    }
+
+    private static Client build(ClickHouseOptions options, String endpoint) {
         try {
             Client.Builder builder =
                     new Client.Builder()
-                            .addEndpoint(options.url())
+                            .addEndpoint(endpoint)
                             .setUsername(options.user())
                             .setPassword(options.password())
                             .setDefaultDatabase(options.database())
@@ -69,7 +161,7 @@ public final class ClickHouseClient implements AutoCloseable {
                     ClickHouseCodes.OPTIONS,
                     "the ClickHouse connection cannot be set up: expected a URL like"
                             + " http://host:8123, found "
-                            + options.url()
+                            + endpoint
                             + " ("
                             + e.getMessage()
                             + ")",
@@ -78,7 +170,13 @@ public final class ClickHouseClient implements AutoCloseable {
     }
 
     public ClickHouseOptions options() {
-        return options;
+        return connection.options;
+    }
+
+    /** The host that calls go to now. */
+    public String endpoint() {
+        Connection now = connection;
+        return now.endpoints.get(now.current.get());
     }
 
     /**
@@ -90,35 +188,66 @@ public final class ClickHouseClient implements AutoCloseable {
      */
     public long insert(
             String database, String table, List<NativeBlock> blocks, String deduplicationToken) {
+        Connection by = begin();
+        try {
+            return insert(by, Ddl.qualified(database, table), blocks, deduplicationToken);
+        } finally {
+            by.end();
+        }
+    }
+
+    private static long insert(
+            Connection by, String target, List<NativeBlock> blocks, String deduplicationToken) {
         InsertSettings settings =
                 new InsertSettings()
-                        .setDatabase(options.database())
+                        .setDatabase(by.options.database())
                         .setDeduplicationToken(deduplicationToken)
                         .serverSetting("async_insert", "0")
+                        // row versions are merged by merges and FINAL, not once more before
+                        .serverSetting("optimize_on_insert", "0")
                         // the default drops columns that the table lacks, without a word
                         .serverSetting("input_format_skip_unknown_fields", "0");
-        String target = Ddl.qualified(database, table);
-        String what = "insert into " + target;
-        CompletableFuture<InsertResponse> answer;
-        try {
-            answer =
-                    client.insert(
-                            target,
-                            out -> {
-                                for (NativeBlock block : blocks) {
-                                    block.writeTo(out);
-                                }
-                                out.close();
-                            },
-                            ClickHouseFormat.Native,
-                            settings);
-            try (InsertResponse response = answer.get()) {
-                return response.getWrittenRows();
+        return call(
+                by,
+                "insert into " + target,
+                client -> {
+                    try (InsertResponse response =
+                            client.insert(
+                                            target,
+                                            out -> {
+                                                for (NativeBlock block : blocks) {
+                                                    block.writeTo(out);
+                                                }
+                                                out.close();
+                                            },
+                                            ClickHouseFormat.Native,
+                                            settings)
+                                    .get()) {
+                        return response.getWrittenRows();
+                    }
+                });
+    }
+
+    /** One statement at one host. */
+    @FunctionalInterface
+    private interface Call<T> {
+        T on(Client client) throws Exception;
+    }
+
+    /** Where nothing has reached a host, the next one is asked at once. */
+    private static <T> T call(Connection by, String what, Call<T> call) {
+        for (int tried = 1; ; tried++) {
+            int at = by.current.get();
+            try {
+                return call.on(by.clients.get(at));
+            } catch (InterruptedException e) {
+                throw ServerErrors.interrupted(what, e);
+            } catch (Exception e) {
+                WalshadowException known = by.failed(at, what, e);
+                if (tried >= by.clients.size() || !ServerErrors.reachedNobody(e)) {
+                    throw known;
+                }
             }
-        } catch (ExecutionException | RuntimeException e) {
-            throw ServerErrors.classify(what, options, e);
-        } catch (InterruptedException e) {
-            throw ServerErrors.interrupted(what, e);
         }
     }
 
@@ -184,7 +313,6 @@ public final class ClickHouseClient implements AutoCloseable {
         read(sql, Map.of(), ClickHouseFormat.RowBinary, true, reader);
     }
 
-    @SuppressWarnings("try") // client-v2 declares close() throws Exception
     private void read(
             String sql,
             Map<String, String> settings,
@@ -196,16 +324,29 @@ public final class ClickHouseClient implements AutoCloseable {
             query.waitEndOfQuery(true);
         }
         settings.forEach(query::serverSetting);
-        String what = "\"" + shortened(sql) + "\"";
-        try (QueryResponse response = client.query(sql, query).get()) {
+        Cluster cluster = options().cluster();
+        String statement = cluster == null ? sql : cluster.spread(sql);
+        Connection by = begin();
+        try {
+            call(
+                    by,
+                    "\"" + shortened(sql) + "\"",
+                    client -> read(client, statement, query, reader));
+        } finally {
+            by.end();
+        }
+    }
+
+    @SuppressWarnings("try") // client-v2 declares close() throws Exception
+    private static boolean read(
+            Client client, String statement, QuerySettings query, BodyReader reader)
+            throws Exception {
+        try (QueryResponse response = client.query(statement, query).get()) {
             InputStream in = response.getInputStream();
             if (in != null) {
                 reader.read(in);
             }
-        } catch (InterruptedException e) {
-            throw ServerErrors.interrupted(what, e);
-        } catch (Exception e) {
-            throw ServerErrors.classify(what, options, e);
+            return in != null;
         }
     }
 
@@ -226,6 +367,6 @@ public final class ClickHouseClient implements AutoCloseable {
 
     @Override
     public void close() {
-        client.close();
+        connection.retire();
     }
 }

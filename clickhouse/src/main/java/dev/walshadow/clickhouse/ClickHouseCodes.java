@@ -22,5 +22,8 @@ public final class ClickHouseCodes {
     /** An answer that this client cannot read. */
     public static final Code ANSWER = new Code(1206);
 
+    /** A host of several cannot serve; the next one is used. */
+    public static final Code FAILOVER = new Code(1207);
+
     private ClickHouseCodes() {}
 }

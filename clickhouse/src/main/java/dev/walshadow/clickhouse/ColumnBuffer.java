@@ -69,6 +69,9 @@ public abstract sealed class ColumnBuffer
     /** Bytes of the body as it stands. */
     public abstract long bytes();
 
+    /** Bytes of memory that the body takes, the room for more included. */
+    public abstract long memoryBytes();
+
     /** Empties the column, keeps its memory. */
     public abstract void clear();
 

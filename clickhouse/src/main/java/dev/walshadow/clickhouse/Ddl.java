@@ -58,8 +58,8 @@ public final class Ddl {
      *
      * @param engine e.g. {@code ReplacingMergeTree(`_version`, `_is_deleted`)}
      * @param orderBy column names; empty for {@code tuple()}
-     * @param settings table settings in printed form, e.g. {@code
-     *     non_replicated_deduplication_window -> 1000}
+     * @param settings table settings in printed form, e.g. {@code index_granularity_bytes ->
+     *     1048576}
      * @param comment empty: none
      */
     public record TableDefinition(

@@ -77,6 +77,11 @@ public final class FixedColumn extends ColumnBuffer {
     }
 
     @Override
+    public long memoryBytes() {
+        return body.capacity();
+    }
+
+    @Override
     public void clear() {
         body.clear();
     }

@@ -73,6 +73,15 @@ public final class NativeBlock {
         return sum;
     }
 
+    /** Bytes of memory that the columns take, the room for more included. */
+    public long memoryBytes() {
+        long sum = 0;
+        for (ColumnBuffer column : columns) {
+            sum += column.memoryBytes();
+        }
+        return sum;
+    }
+
     public void clear() {
         for (ColumnBuffer column : columns) {
             column.clear();

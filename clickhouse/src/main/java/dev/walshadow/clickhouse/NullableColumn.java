@@ -38,6 +38,11 @@ public final class NullableColumn extends ColumnBuffer {
     }
 
     @Override
+    public long memoryBytes() {
+        return nulls.capacity() + inner.memoryBytes();
+    }
+
+    @Override
     public void clear() {
         nulls.clear();
         inner.clear();

@@ -6,8 +6,12 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Which failure asks for what. Codes are ClickHouse's ({@code src/Common/ErrorCodes.cpp}). What is
@@ -15,6 +19,9 @@ import java.util.Map;
  * not help, and it must not stop other tables.
  */
 final class ServerErrors {
+    private static final int CANNOT_OPEN_FILE = 76;
+    private static final String NO_DESCRIPTORS = "Too many open files";
+
     /** Repeat with backoff: network, overload, replicas or Keeper that are not ready. */
     static final Map<Integer, String> BUSY =
             Map.ofEntries(
@@ -26,6 +33,7 @@ final class ServerErrors {
                     Map.entry(40, "CHECKSUM_DOESNT_MATCH"),
                     Map.entry(74, "CANNOT_READ_FROM_FILE_DESCRIPTOR"),
                     Map.entry(75, "CANNOT_WRITE_TO_FILE_DESCRIPTOR"),
+                    Map.entry(CANNOT_OPEN_FILE, "CANNOT_OPEN_FILE"),
                     Map.entry(95, "CANNOT_READ_FROM_SOCKET"),
                     Map.entry(96, "CANNOT_WRITE_TO_SOCKET"),
                     Map.entry(159, "TIMEOUT_EXCEEDED"),
@@ -90,6 +98,12 @@ final class ServerErrors {
                     Map.entry(999, "KEEPER_EXCEPTION"),
                     Map.entry(1000, "POCO_EXCEPTION"));
 
+    /** This host cannot take writes or does not see Keeper; another one may. */
+    private static final Set<Integer> OF_THIS_HOST =
+            Set.of(
+                    198, 202, 209, 210, 225, 236, 241, 242, 243, 289, 369, 425, 499, 696, 722, 733,
+                    745, 749, 762, 999);
+
     /** The operator must change user, password, rights or settings. */
     static final Map<Integer, String> ACCESS =
             Map.ofEntries(
@@ -112,21 +126,29 @@ final class ServerErrors {
                     Map.entry(763, "SESSION_REFUSED"),
                     Map.entry(767, "REQUIRED_SECOND_FACTOR"));
 
+    /** client-v2 does not pass on the text of an errno, which would tell which it is. */
+    private static final String NO_FILES_ADVICE =
+            ". The server cannot open files of its own: raise its limit of open files (LimitNOFILE"
+                    + " of its service, ulimit -n), or look at its disk";
+
     private ServerErrors() {}
 
-    static WalshadowException classify(String what, ClickHouseOptions options, Throwable failure) {
+    static WalshadowException classify(
+            String what, String endpoint, String user, Throwable failure) {
         for (Throwable t = failure; t != null; t = t.getCause()) {
             if (t instanceof WalshadowException known) {
                 return known;
             }
             if (t instanceof ServerException server) {
-                return fromServer(what, options, server);
+                return fromServer(what, endpoint, user, server);
             }
             if (t instanceof ClientMisconfigurationException) {
                 return new ConfigurationException(
                         ClickHouseCodes.OPTIONS,
                         "the ClickHouse connection "
-                                + options
+                                + user
+                                + "@"
+                                + endpoint
                                 + " cannot be used: "
                                 + t.getMessage(),
                         failure);
@@ -138,14 +160,14 @@ final class ServerErrors {
                         Locale.ROOT,
                         "ClickHouse at %s did not answer %s: %s; check that it runs and that"
                                 + " [clickhouse] url is right",
-                        options.url(),
+                        endpoint,
                         what,
                         deepest(failure)),
                 failure);
     }
 
     private static WalshadowException fromServer(
-            String what, ClickHouseOptions options, ServerException server) {
+            String what, String endpoint, String user, ServerException server) {
         int code = server.getCode();
         int status = server.getTransportProtocolCode();
         String text = firstLine(String.valueOf(server.getMessage()));
@@ -158,29 +180,50 @@ final class ServerErrors {
                             Locale.ROOT,
                             "ClickHouse at %s refuses user %s for %s: %s; check user, password and"
                                     + " grants",
-                            options.url(),
-                            options.user(),
+                            endpoint,
+                            user,
                             what,
                             said),
                     cause);
         }
-        if (BUSY.containsKey(code) || code <= 0) {
+        boolean noFiles = code == CANNOT_OPEN_FILE || text.contains(NO_DESCRIPTORS);
+        if (BUSY.containsKey(code) || code <= 0 || noFiles) {
             return new RetryException(
                     ClickHouseCodes.BUSY,
                     String.format(
                             Locale.ROOT,
-                            "ClickHouse at %s cannot do %s now: %s (HTTP %d); it is repeated",
-                            options.url(),
+                            "ClickHouse at %s cannot do %s now: %s (HTTP %d)%s; it is repeated",
+                            endpoint,
                             what,
                             said,
-                            status),
+                            status,
+                            noFiles ? NO_FILES_ADVICE : ""),
                     cause);
         }
         return new QuarantineException(
                 ClickHouseCodes.REFUSED,
-                String.format(
-                        Locale.ROOT, "ClickHouse at %s refused %s: %s", options.url(), what, said),
+                String.format(Locale.ROOT, "ClickHouse at %s refused %s: %s", endpoint, what, said),
                 cause);
+    }
+
+    /** Whether the host itself is the trouble: it does not answer, or is not fit to serve. */
+    static boolean asksForAnotherHost(WalshadowException failure) {
+        return failure instanceof RetryException
+                && (!(failure.getCause() instanceof ServerError server)
+                        || server.errorCode() <= 0
+                        || OF_THIS_HOST.contains(server.errorCode()));
+    }
+
+    /** Whether no host took the statement, so that it has had no effect. */
+    static boolean reachedNobody(Throwable failure) {
+        for (Throwable t = failure; t != null; t = t.getCause()) {
+            if (t instanceof ConnectException
+                    || t instanceof NoRouteToHostException
+                    || t instanceof UnknownHostException) {
+                return true;
+            }
+        }
+        return false;
     }
 
     static RetryException interrupted(String what, InterruptedException e) {

@@ -3,15 +3,23 @@ package dev.walshadow.clickhouse;
 import dev.walshadow.base.ByteBuilder;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Objects;
 
 /** Values of any length, each a varint length and its bytes. */
 public final class StringColumn extends ColumnBuffer {
+    private static final int UNKNOWN = -1;
+
     private final ByteBuilder body = new ByteBuilder(1024);
     private int rows;
 
+    /** Where the last row begins; {@link #UNKNOWN} after some were dropped. */
+    private int lastAt = UNKNOWN;
+
     public void append(byte[] bytes, int offset, int length) {
+        int at = body.length();
         Varint.put(body, length);
         body.putBytes(bytes, offset, length);
+        lastAt = at;
         rows++;
     }
 
@@ -30,6 +38,11 @@ public final class StringColumn extends ColumnBuffer {
     }
 
     @Override
+    public long memoryBytes() {
+        return body.capacity();
+    }
+
+    @Override
     public void clear() {
         body.clear();
         rows = 0;
@@ -41,10 +54,14 @@ public final class StringColumn extends ColumnBuffer {
         if (rowsKept < rows) {
             body.setLength(offsetOf(rowsKept));
             rows = rowsKept;
+            lastAt = UNKNOWN;
         }
     }
 
     private int offsetOf(int row) {
+        if (row == rows - 1 && lastAt != UNKNOWN) {
+            return lastAt;
+        }
         byte[] array = body.array();
         int offset = 0;
         for (int i = 0; i < row; i++) {
@@ -56,6 +73,7 @@ public final class StringColumn extends ColumnBuffer {
 
     @Override
     public void appendDefault() {
+        lastAt = body.length();
         body.putByte(0);
         rows++;
     }
@@ -63,6 +81,7 @@ public final class StringColumn extends ColumnBuffer {
     @Override
     public void appendAll(ColumnBuffer other) {
         StringColumn theirs = (StringColumn) other;
+        lastAt = UNKNOWN;
         body.putBytes(theirs.body.array(), 0, theirs.body.length());
         rows += theirs.rows;
     }
@@ -71,7 +90,11 @@ public final class StringColumn extends ColumnBuffer {
     public int appendRowBinary(byte[] bytes, int offset) {
         int length = Varint.get(bytes, offset);
         int whole = Varint.length(length) + length;
+        // before any room is made for a length that is not true
+        Objects.checkFromIndexSize(offset, whole, bytes.length);
+        int at = body.length();
         body.putBytes(bytes, offset, whole);
+        lastAt = at;
         rows++;
         return offset + whole;
     }

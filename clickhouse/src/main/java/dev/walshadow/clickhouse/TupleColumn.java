@@ -33,6 +33,15 @@ public final class TupleColumn extends ColumnBuffer {
     }
 
     @Override
+    public long memoryBytes() {
+        long sum = 0;
+        for (ColumnBuffer element : elements) {
+            sum += element.memoryBytes();
+        }
+        return sum;
+    }
+
+    @Override
     public void clear() {
         for (ColumnBuffer element : elements) {
             element.clear();

@@ -185,6 +185,22 @@ final class ClickHouseClientEngineTest {
     }
 
     @Test
+    void aServerWithoutFileDescriptorsIsWaitedForAndTold() {
+        try {
+            server.failStatements("CREATE DATABASE without_files", 76);
+            Throwable thrown =
+                    catchThrowable(() -> client.execute("CREATE DATABASE without_files"));
+            assertThat(thrown)
+                    .isInstanceOf(RetryException.class)
+                    .hasMessageContaining("WS-1202")
+                    .hasMessageContaining("raise its limit of open files");
+            assertThat(ServerError.codeOf(thrown)).isEqualTo(76);
+        } finally {
+            server.failStatements("", 0);
+        }
+    }
+
+    @Test
     void aRefusalNamesCodeAndText() {
         createVersioned("shape");
         client.execute("ALTER TABLE d.shape DROP COLUMN v");

@@ -3,21 +3,26 @@ package dev.walshadow.daemon;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.ConfigurationChange;
+import dev.walshadow.daemon.config.Setting;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.control.ControlServer;
+import dev.walshadow.daemon.control.ProcessControl;
+import dev.walshadow.daemon.monitor.ApiToken;
+import dev.walshadow.daemon.monitor.CommitLatency;
+import dev.walshadow.daemon.monitor.EventLog;
+import dev.walshadow.daemon.monitor.MonitorServer;
 import dev.walshadow.daemon.replication.Replication;
 import dev.walshadow.daemon.state.StateDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
@@ -28,20 +33,29 @@ public final class Daemon implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
     private static final JsonMapper JSON = new JsonMapper();
 
-    private final Configuration configuration;
+    private volatile Configuration configuration;
     private final StateDirectory state;
+    private final ProcessControl process;
+    private final Requests requests;
     private final ControlServer control;
+    private final EventLog events = new EventLog();
+    private final long startedNanos = System.nanoTime();
+    private volatile @Nullable MonitorServer monitor;
 
     /** Completed by {@link #start}. */
     private final CompletableFuture<Replication> replication = new CompletableFuture<>();
 
+    private volatile boolean refused;
+    private final Object reloading = new Object();
     private boolean closed;
 
-    private Daemon(Configuration configuration, StateDirectory state) throws IOException {
+    private Daemon(Configuration configuration, StateDirectory state, ProcessControl process)
+            throws IOException {
         this.configuration = configuration;
         this.state = state;
-        this.control =
-                ControlServer.start(StateDirectory.controlSocket(state.root()), this::answer);
+        this.process = process;
+        this.requests = new Requests(this, process);
+        this.control = ControlServer.start(StateDirectory.controlSocket(state.root()), requests);
     }
 
     /**
@@ -50,12 +64,13 @@ public final class Daemon implements AutoCloseable {
      * @throws dev.walshadow.base.ConfigurationException if another daemon uses it, or it cannot be
      *     used
      */
-    public static Daemon open(Configuration configuration) {
+    public static Daemon open(Configuration configuration, ProcessControl process) {
         StateDirectory state = StateDirectory.open(configuration.get(Settings.STATE_DIR));
         try {
-            return new Daemon(configuration, state);
+            return new Daemon(configuration, state, process);
         } catch (IOException e) {
-            try (state) {
+            try {
+                state.undo();
                 throw new ConfigurationException(
                         DaemonCodes.STATE_UNUSABLE,
                         "the control socket "
@@ -77,11 +92,110 @@ public final class Daemon implements AutoCloseable {
      */
     public void start() throws InterruptedException {
         try {
+            listen();
             replication.complete(Replication.start(configuration, state));
+        } catch (ConfigurationException e) {
+            refused = true;
+            replication.completeExceptionally(e);
+            throw e;
         } catch (RuntimeException | Error e) {
             replication.completeExceptionally(e);
             throw e;
         }
+    }
+
+    private synchronized void listen() {
+        ApiToken token = token(configuration);
+        configuration
+                .find(Settings.HTTP_LISTEN)
+                .ifPresent(address ->
+                        monitor = MonitorServer.start(address, new Shown(), requests, token));
+    }
+
+    private static @Nullable ApiToken token(Configuration configuration) {
+        return configuration.find(Settings.HTTP_TOKEN_FILE).map(ApiToken::read).orElse(null);
+    }
+
+    /**
+     * Reads the configuration again; what can change while the daemon runs changes at once, the
+     * contents of password and token files too.
+     *
+     * @return keys that are {@code applied}, and that take effect at the next start, {@code later}
+     * @throws WalshadowException with every fault; then nothing has changed
+     */
+    public ObjectNode reload() throws InterruptedException {
+        Replication running = started();
+        synchronized (reloading) {
+            Configuration next = process.reload();
+            ConfigurationChange change = ConfigurationChange.between(configuration, next);
+            Configuration wanted = configuration.with(change.live(), next);
+            ApiToken token = token(wanted);
+            running.use(wanted);
+            configuration = wanted;
+            MonitorServer listening = monitor;
+            if (listening != null) {
+                listening.admit(token);
+            }
+            if (change.live().contains(Settings.LOG_LEVEL)) {
+                process.logAt(wanted.get(Settings.LOG_LEVEL));
+            }
+            return tell(change, wanted);
+        }
+    }
+
+    private static ObjectNode tell(ConfigurationChange change, Configuration wanted) {
+        ObjectNode answer = JSON.createObjectNode().put("ok", true);
+        ArrayNode applied = answer.putArray("applied");
+        for (Setting<?> setting : change.live()) {
+            applied.add(setting.key());
+            LOG.info(
+                    "reloaded: {} is {} ({})",
+                    setting.key(),
+                    wanted.shown(setting),
+                    wanted.origin(setting).orElse("unset"));
+        }
+        ArrayNode later = answer.putArray("later");
+        change.later().forEach(later::add);
+        if (!change.later().isEmpty()) {
+            LOG.warn(
+                    "reloaded: needs a restart to take effect: {}",
+                    String.join(", ", change.later()));
+        }
+        if (change.live().isEmpty() && change.later().isEmpty()) {
+            LOG.info("reloaded: the settings are as they were");
+        }
+        return answer;
+    }
+
+    private final class Shown implements MonitorServer.View {
+        private final CommitLatency nothingYet = new CommitLatency();
+
+        @Override
+        public ObjectNode status() {
+            return Daemon.this.status();
+        }
+
+        @Override
+        public void describe(ObjectNode into) {
+            Daemon.this.describe(into);
+        }
+
+        @Override
+        public CommitLatency latency() {
+            Replication running = running();
+            return running == null ? nothingYet : running.latency();
+        }
+    }
+
+    /** The effective settings without secrets, and the last messages of the log. */
+    void describe(ObjectNode into) {
+        configuration.describe(into.putArray("settings"));
+        events.write(into.putArray("events"));
+    }
+
+    /** Where the log's messages are kept for the status page. */
+    public EventLog events() {
+        return events;
     }
 
     /** Returns after {@link #close}; throws what ended the replication. */
@@ -89,7 +203,8 @@ public final class Daemon implements AutoCloseable {
         started().awaitEnd();
     }
 
-    private Replication started() throws InterruptedException {
+    /** Waits until it has started. */
+    Replication started() throws InterruptedException {
         try {
             return replication.get();
         } catch (ExecutionException e) {
@@ -99,37 +214,27 @@ public final class Daemon implements AutoCloseable {
 
     /** What {@code walshadow status --json} prints; see docs/operations.md. */
     public ObjectNode status() {
-        Replication running = replication.isDone() ? replication.getNow(null) : null;
-        if (running == null) {
-            return JSON.createObjectNode().put("ok", true).put("phase", "starting");
+        Replication running = running();
+        ObjectNode status =
+                running == null
+                        ? JSON.createObjectNode().put("ok", true).put("phase", "starting")
+                        : running.status(JSON);
+        status.put("uptime_seconds", (System.nanoTime() - startedNanos) / 1_000_000_000);
+        MonitorServer listening = monitor;
+        if (listening != null) {
+            status.put("http", listening.url());
         }
-        return running.status(JSON);
+        return status;
     }
 
-    private ObjectNode answer(JsonNode request) throws InterruptedException {
-        String command = request.path("command").asString("");
-        return switch (command) {
-            case "status" -> status();
-            case "wait" -> await(Duration.ofMillis(request.path("timeout_millis").asLong(60_000)));
-            case "resync" -> started().resync(JSON, request.path("table").asString(""));
-            default ->
-                    throw new IllegalArgumentException(
-                            "unknown command '" + command + "'; there are status, wait, resync");
-        };
+    /** As soon as it has started; may fail. */
+    CompletableFuture<Replication> replication() {
+        return replication;
     }
 
-    private ObjectNode await(Duration timeout) throws InterruptedException {
-        long deadline = System.nanoTime() + timeout.toNanos();
-        try {
-            Replication running = replication.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
-            return running.await(JSON, deadline);
-        } catch (TimeoutException e) {
-            return JSON.createObjectNode()
-                    .put("durable", false)
-                    .put("message", "the daemon is still starting");
-        } catch (ExecutionException e) {
-            throw new IllegalStateException("the daemon could not start: " + e.getCause(), e);
-        }
+    private @Nullable Replication running() {
+        boolean runs = replication.isDone() && !replication.isCompletedExceptionally();
+        return runs ? replication.join() : null;
     }
 
     @Override
@@ -140,6 +245,10 @@ public final class Daemon implements AutoCloseable {
         closed = true;
         try {
             control.close();
+            MonitorServer listening = monitor;
+            if (listening != null) {
+                listening.close();
+            }
             if (replication.isDone() && !replication.isCompletedExceptionally()) {
                 replication.join().close();
             }
@@ -149,7 +258,11 @@ public final class Daemon implements AutoCloseable {
             LOG.warn("while stopping: {}", e.getMessage());
         } finally {
             try {
-                state.close();
+                if (refused) {
+                    state.undo();
+                } else {
+                    state.close();
+                }
             } catch (IOException e) {
                 LOG.warn("the state directory's lock cannot be released: {}", e.toString());
             }

@@ -28,5 +28,42 @@ public final class DaemonCodes {
     /** A rule for names or columns cannot be followed. */
     public static final Code BAD_RULE = new Code(1920);
 
+    /** A command's options or arguments are wrong. */
+    public static final Code BAD_COMMAND_LINE = new Code(1930);
+
+    /** {@code [http] listen} cannot be bound. */
+    public static final Code HTTP_ADDRESS = new Code(1940);
+
+    /** The source keeps too little or any amount of WAL for the slot. */
+    public static final Code SLOT_LIMIT = new Code(1941);
+
+    public static final Code UNLOGGED_TABLES = new Code(1942);
+
+    /** The disk of the state directory is nearly full. */
+    public static final Code LITTLE_SPACE = new Code(1943);
+
+    public static final Code TARGET_VERSION = new Code(1944);
+
+    /** {@code walshadow init} cannot write the file. */
+    public static final Code INIT = new Code(1945);
+
+    /** The file of {@code [http] token_file} is no secret. */
+    public static final Code HTTP_TOKEN = new Code(1946);
+
+    /** Row-level security hides rows from the source's role. */
+    public static final Code ROW_SECURITY = new Code(1947);
+
+    /** The ClickHouse cluster cannot have the tables. */
+    public static final Code CLUSTER = new Code(1970);
+
+    /** {@code walshadow uninstall} cannot go on. */
+    public static final Code UNINSTALL = new Code(1948);
+
+    /** The clocks of source, ClickHouse and this machine differ. */
+    public static final Code CLOCK_SKEW = new Code(1949);
+
+    /** The machine has less memory than the heap may take. */
+    public static final Code LITTLE_MEMORY = new Code(1950);
+
     private DaemonCodes() {}
 }

@@ -41,7 +41,14 @@ public final class DirectoryLock implements AutoCloseable {
             }
             return new DirectoryLock(channel);
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            throw new ConfigurationException(
+                    EmbeddedCodes.FILES,
+                    "expected a directory that this user may write, but "
+                            + file
+                            + " cannot be used: "
+                            + e
+                            + "; choose another directory",
+                    e);
         }
     }
 

@@ -158,6 +158,14 @@ public final class EmbeddedClickHouse implements AutoCloseable {
         switchTo("deny=" + statements);
     }
 
+    /**
+     * Statements that match this regular expression are answered with this exception code and not
+     * run; with an empty one they work again.
+     */
+    public void failStatements(String statements, int code) {
+        switchTo("fail-code=" + code + "\nfail=" + statements);
+    }
+
     /** The next inserts are answered with this exception code and not run. */
     public void refuseInserts(int count, int code) {
         switchTo("refuse-code=" + code + "\nrefuse=" + count);

@@ -28,12 +28,21 @@ final class AttachCheck {
     private final ClickHouseClient client;
     private final TargetTables.Options options;
     private final Map<Long, LedgerRow> ledger;
+    private final boolean unfinished;
 
+    /**
+     * @param unfinished the ledger's tables are of an attach that was not finished: whatever they
+     *     hold is ours, and goes when the attach begins anew
+     */
     AttachCheck(
-            ClickHouseClient client, TargetTables.Options options, Map<Long, LedgerRow> ledger) {
+            ClickHouseClient client,
+            TargetTables.Options options,
+            Map<Long, LedgerRow> ledger,
+            boolean unfinished) {
         this.client = client;
         this.options = options;
         this.ledger = ledger;
+        this.unfinished = unfinished;
     }
 
     /** Each with its remedy. */
@@ -65,11 +74,19 @@ final class AttachCheck {
             }
         }
         Set<TargetName> existing = existing(targetDatabases);
+        if (unfinished) {
+            ledger.values().stream()
+                    .filter(LedgerRow::hasTarget)
+                    .forEach(row ->
+                            existing.remove(
+                                    new TargetName(row.targetDatabase(), row.targetTable())));
+        }
         mapped.forEach((shape, mapping) -> {
             LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
-            if (row != null && isFilled(row)) {
+            boolean ours = row != null && !unfinished && isFilled(row);
+            if (ours && options.onExisting() == TargetTables.OnExisting.REFUSE) {
                 problems.add(filledBefore(shape, mapping));
-            } else if (row == null && existing.contains(TargetName.of(mapping))) {
+            } else if ((ours || row == null) && existing.contains(TargetName.of(mapping))) {
                 checkTarget(shape, mapping, problems);
             }
         });
@@ -119,7 +136,7 @@ final class AttachCheck {
                 + " was filled from this source with another state directory. Start with that state"
                 + " directory, or drop the table (DROP TABLE "
                 + Ddl.qualified(mapping.database(), mapping.table())
-                + ") to load it anew";
+                + ", or see [tables] on_existing) to load it anew";
     }
 
     /** Whether an attach that was finished has left rows there. */
@@ -137,8 +154,9 @@ final class AttachCheck {
 
     private void checkTarget(
             RelationDescriptor shape, TableMapping mapping, List<String> problems) {
+        TargetTables.OnExisting policy = options.onExisting();
         TableShape existing = TableShape.read(client, mapping.database(), mapping.table());
-        if (existing == null) {
+        if (existing == null || policy == TargetTables.OnExisting.REPLACE) {
             return;
         }
         String target = Ddl.qualified(mapping.database(), mapping.table());
@@ -152,10 +170,12 @@ final class AttachCheck {
                             + mapping.target()
                             + ": "
                             + String.join("; ", differences)
-                            + ". Drop or rename that table, or leave "
+                            + ". Drop or rename that table (or have it renamed by [tables]"
+                            + " on_existing = \"replace\"), or leave "
                             + shape.label()
                             + " out by [tables] exclude");
-        } else if (client.queryValue("SELECT 1 FROM " + target + " LIMIT 1") != null) {
+        } else if (policy == TargetTables.OnExisting.REFUSE
+                && ExistingTables.isFilled(client, TargetName.of(mapping))) {
             problems.add(
                     PipelineCodes.TARGET_NOT_EMPTY
                             + " the target table "
@@ -165,7 +185,7 @@ final class AttachCheck {
                             + " is not empty, and walshadow did not fill it from this source."
                             + " Empty it (TRUNCATE TABLE "
                             + target
-                            + "), drop it, or leave "
+                            + ", or [tables] on_existing = \"empty\"), drop it, or leave "
                             + shape.label()
                             + " out by [tables] exclude");
         }

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * and for the initial load.
  */
 final class Batch implements Delayed {
+    private static final long PASSING_NANOS = 2_000_000;
+
     private static final long RETRY_CEILING_MILLIS = 5_000;
 
     final TargetTable table;
@@ -52,6 +54,11 @@ final class Batch implements Delayed {
         long delay = backoff.nextDelayMillis();
         readyNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(delay);
         return delay;
+    }
+
+    /** Behind the batch of the same table that is under way. */
+    void letPass() {
+        readyNanos = System.nanoTime() + PASSING_NANOS;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.walshadow.pipeline;
 
+import dev.walshadow.catalog.RelationDescriptor;
 import java.util.List;
 
 /**
@@ -17,6 +18,16 @@ record CatalogChange(long position, List<Item> items) {
 
     /** A commit changed it on the source. */
     record Changed(RelationChange change) implements Item {}
+
+    /** It is followed from here on, because somebody asked. */
+    record Taken(RelationDescriptor relation) implements Item {}
+
+    /**
+     * It is not followed any more, because somebody asked.
+     *
+     * @param drop its rows go too
+     */
+    record LeftOut(RelationDescriptor relation, boolean drop) implements Item {}
 
     /** Its rows are to be loaded again, at whatever position is reached. */
     record Reload(int databaseOid, int relationOid, String reason) implements Item {}

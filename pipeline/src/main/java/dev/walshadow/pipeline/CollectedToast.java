@@ -11,26 +11,42 @@ import java.util.Arrays;
 final class CollectedToast implements ToastValues {
     private static final ToastValues NOTHING = (relation, value, out) -> false;
 
+    private static final int KEPT_CAPACITY = 1 << 20;
+
     private ToastValues source = NOTHING;
     private int[] relations = new int[4];
     private int[] values = new int[4];
     private int[] offsets = new int[4];
     private int[] lengths = new int[4];
+    private int[] firsts = new int[4];
     private int count;
-    private final ByteBuilder bytes = new ByteBuilder(256);
+    private ByteBuilder bytes = new ByteBuilder(256);
 
     void begin(ToastValues from) {
         source = from;
         count = 0;
-        bytes.clear();
+        if (bytes.capacity() > KEPT_CAPACITY) {
+            bytes = new ByteBuilder(256);
+        } else {
+            bytes.clear();
+        }
     }
 
     @Override
     public boolean append(int toastRelationOid, int valueId, ByteBuilder out) {
         int start = out.length();
-        if (!source.append(toastRelationOid, valueId, out)) {
-            return false;
-        }
+        return source.append(toastRelationOid, valueId, out)
+                && remember(toastRelationOid, valueId, start, out);
+    }
+
+    @Override
+    public boolean appendPrefix(int toastRelationOid, int valueId, int limit, ByteBuilder out) {
+        int start = out.length();
+        return source.appendPrefix(toastRelationOid, valueId, limit, out)
+                && remember(toastRelationOid, valueId, start, out);
+    }
+
+    private boolean remember(int toastRelationOid, int valueId, int start, ByteBuilder out) {
         for (int i = 0; i < count; i++) {
             if (relations[i] == toastRelationOid && values[i] == valueId) {
                 return true;
@@ -41,12 +57,19 @@ final class CollectedToast implements ToastValues {
             values = Arrays.copyOf(values, count * 2);
             offsets = Arrays.copyOf(offsets, count * 2);
             lengths = Arrays.copyOf(lengths, count * 2);
+            firsts = Arrays.copyOf(firsts, count * 2);
         }
         relations[count] = toastRelationOid;
         values[count] = valueId;
         offsets[count] = bytes.length();
-        lengths[count] = out.length() - start;
-        bytes.putBytes(out.array(), start, lengths[count]);
+        firsts[count] = 0;
+        if (out.length() > start) {
+            bytes.putBytes(out.array(), start, out.length() - start);
+        } else {
+            // its beginning is not here: what is may be the rest of what the backup has
+            firsts[count] = Math.max(0, source.appendTail(toastRelationOid, valueId, bytes));
+        }
+        lengths[count] = bytes.length() - offsets[count];
         count++;
         return true;
     }
@@ -61,6 +84,11 @@ final class CollectedToast implements ToastValues {
 
     int value(int index) {
         return values[index];
+    }
+
+    /** The number of the chunk that the bytes begin with. */
+    int first(int index) {
+        return firsts[index];
     }
 
     int offset(int index) {

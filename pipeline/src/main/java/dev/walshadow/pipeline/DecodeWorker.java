@@ -24,7 +24,9 @@ final class DecodeWorker {
     private static final long RECENT_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long AGE_CEILING_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int TABLES_PER_AGE = 8;
-    private static final int WINDOWS = 4;
+
+    /** Windows of deferred changes at a time, over all tables. */
+    static final int WINDOWS = 4;
 
     private final int index;
     private final Services services;
@@ -62,6 +64,11 @@ final class DecodeWorker {
         final AtomicLong spareBytes = new AtomicLong();
         final AtomicLong batchNumber = new AtomicLong();
         final String tokenPrefix = UUID.randomUUID().toString();
+        volatile BatchLimits limits;
+
+        Shared(BatchLimits limits) {
+            this.limits = limits;
+        }
     }
 
     DecodeWorker(
@@ -153,6 +160,10 @@ final class DecodeWorker {
                     begin(new OpeningRun(this, piece.table(i), work.sequence));
                     continue;
                 }
+                if (piece.isExchange(i)) {
+                    begin(ExchangeRun.ofRefill(this, piece.table(i), work.sequence));
+                    continue;
+                }
                 piece.wrap(i, record);
                 meta.transaction(
                         work.changes.commitPosition(),
@@ -160,6 +171,7 @@ final class DecodeWorker {
                         work.changes.xid());
                 TableWriter writer = writer(piece.table(i));
                 if (writer != null) {
+                    writer.lookAhead(piece, i, meta.commitPosition(), toast);
                     writer.record(record, meta, work, toast);
                 }
             }
@@ -181,6 +193,7 @@ final class DecodeWorker {
 
     /** The generation's last row is durable. */
     void retire(TargetTable table) {
+        services.recentValues().removeAll(table);
         TableWriter writer = table.writer;
         if (writer != null) {
             writers.remove(writer);
@@ -195,7 +208,9 @@ final class DecodeWorker {
                 return writer;
             }
             try {
-                writer = new TableWriter(this, table, table.compile());
+                writer =
+                        new TableWriter(
+                                this, table, table.compile(services.options().valueLimits()));
                 table.writer = writer;
                 writers.add(writer);
                 return writer;
@@ -258,7 +273,7 @@ final class DecodeWorker {
 
     /** Age at which an open batch is sealed under load: wider with more tables. */
     long batchAgeNanos() {
-        long age = services.options().batchAge().toNanos();
+        long age = shared.limits.age().toNanos();
         return Math.min(
                 Math.max(age, AGE_CEILING_NANOS), age * Math.max(1, recentTables / TABLES_PER_AGE));
     }
@@ -267,6 +282,10 @@ final class DecodeWorker {
     long idleSealNanos() {
         long interval = services.options().idleSealInterval().toNanos();
         return Math.min(batchAgeNanos(), interval * recentTables);
+    }
+
+    BatchLimits limits() {
+        return shared.limits;
     }
 
     boolean isUrgent() {
@@ -334,12 +353,21 @@ final class DecodeWorker {
 
         @Override
         public boolean append(int toastRelationOid, int valueId, ByteBuilder out) {
+            return opened().append(toastRelationOid, valueId, out);
+        }
+
+        @Override
+        public boolean appendPrefix(int toastRelationOid, int valueId, int limit, ByteBuilder out) {
+            return opened().appendPrefix(toastRelationOid, valueId, limit, out);
+        }
+
+        private ToastValues opened() {
             ToastValues values = opened;
             if (values == null) {
                 values = java.util.Objects.requireNonNull(work).changes.toast();
                 opened = values;
             }
-            return values.append(toastRelationOid, valueId, out);
+            return values;
         }
     }
 }

@@ -17,7 +17,8 @@ import dev.walshadow.transaction.ToastValues;
  * 24  i64  commit time, microseconds
  * 32  i32  t = number of TOAST values
  * 36  i32  offset of the record
- * 40  t times: i32 TOAST relation OID, i32 value id, i32 length, stored datum
+ * 40  t times: i32 TOAST relation OID, i32 value id, i32 length, i32 number of the chunk that the
+ *     bytes begin with (0 unless the value's beginning is not here), stored datum
  *     the record in its stored form (RawRecordLayout)
  * </pre>
  */
@@ -44,7 +45,8 @@ final class DeferredFrame implements ToastValues {
     private static final int TOAST_RELATION = 0;
     private static final int TOAST_VALUE = TOAST_RELATION + Integer.BYTES;
     private static final int TOAST_LENGTH = TOAST_VALUE + Integer.BYTES;
-    private static final int TOAST_HEADER_LENGTH = TOAST_LENGTH + Integer.BYTES;
+    private static final int TOAST_FIRST = TOAST_LENGTH + Integer.BYTES;
+    private static final int TOAST_HEADER_LENGTH = TOAST_FIRST + Integer.BYTES;
 
     private byte[] buffer = new byte[HEADER_LENGTH];
     private boolean baselineUsed;
@@ -65,6 +67,7 @@ final class DeferredFrame implements ToastValues {
             out.putInt(toast.relation(i));
             out.putInt(toast.value(i));
             out.putInt(toast.length(i));
+            out.putInt(toast.first(i));
             out.putBytes(toast.buffer(), toast.offset(i), toast.length(i));
         }
         LittleEndian.putInt(out.array(), start + RECORD_OFFSET, out.length() - start);
@@ -121,20 +124,46 @@ final class DeferredFrame implements ToastValues {
 
     @Override
     public boolean append(int toastRelationOid, int valueId, ByteBuilder out) {
+        return appendPrefix(toastRelationOid, valueId, Integer.MAX_VALUE, out);
+    }
+
+    @Override
+    public boolean appendPrefix(int toastRelationOid, int valueId, int limit, ByteBuilder out) {
         int count = LittleEndian.getInt(buffer, offset + TOAST_COUNT);
         int at = offset + HEADER_LENGTH;
         for (int i = 0; i < count; i++) {
             int length = LittleEndian.getInt(buffer, at + TOAST_LENGTH);
             if (LittleEndian.getInt(buffer, at + TOAST_RELATION) == toastRelationOid
                     && LittleEndian.getInt(buffer, at + TOAST_VALUE) == valueId) {
-                out.putBytes(buffer, at + TOAST_HEADER_LENGTH, length);
+                int data = at + TOAST_HEADER_LENGTH;
+                int left = limit;
+                int first = LittleEndian.getInt(buffer, at + TOAST_FIRST);
+                if (first > 0) {
+                    int head = (int) Math.min(limit, (long) first * CHUNK_BYTES);
+                    left = appendBackups(toastRelationOid, valueId, head, out) ? limit - head : 0;
+                }
+                out.putBytes(buffer, data, Math.min(left, length));
                 return true;
             }
             at += TOAST_HEADER_LENGTH + length;
         }
+        return appendBackups(toastRelationOid, valueId, limit, out);
+    }
+
+    /**
+     * So many bytes of a value that was there before the stream's beginning, or of one that began
+     * before it. False if the backup has not all of them: pages are copied while they change, and
+     * what one has not comes with the WAL, by another way.
+     */
+    private boolean appendBackups(int toastRelationOid, int valueId, int bytes, ByteBuilder out) {
+        int start = out.length();
         record(own);
-        boolean found = baseline.append(own.databaseOid(), toastRelationOid, valueId, out);
-        baselineUsed |= found;
-        return found;
+        baseline.append(own.databaseOid(), toastRelationOid, valueId, bytes, out);
+        boolean whole = out.length() - start == bytes;
+        if (!whole) {
+            out.setLength(start);
+        }
+        baselineUsed |= whole;
+        return whole;
     }
 }

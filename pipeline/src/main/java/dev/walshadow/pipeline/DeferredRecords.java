@@ -25,6 +25,9 @@ final class DeferredRecords implements AutoCloseable {
     private static final int FIRST_CHUNK_BYTES = 4 << 10;
     private static final int WRITE_BYTES = 64 << 10;
 
+    /** Larger buffers, which one wide record needs, are not kept. */
+    private static final int KEPT_CAPACITY = 1 << 20;
+
     private final Path file;
     private final AtomicLong memory;
     private final long memoryLimit;
@@ -33,14 +36,14 @@ final class DeferredRecords implements AutoCloseable {
     private int readAt;
 
     private @Nullable FileChannel channel;
-    private final ByteBuilder unwritten = new ByteBuilder(16);
+    private ByteBuilder unwritten = new ByteBuilder(16);
     private long written;
     private long readFrom;
     private byte[] readBuffer = new byte[0];
     private int readStart;
     private int readEnd;
 
-    private final ByteBuilder frame = new ByteBuilder(1024);
+    private ByteBuilder frame = new ByteBuilder(1024);
     private long bytes;
     private long count;
 
@@ -89,6 +92,9 @@ final class DeferredRecords implements AutoCloseable {
         }
         bytes += length;
         count++;
+        if (length > KEPT_CAPACITY) {
+            frame = new ByteBuilder(1024);
+        }
     }
 
     /** Positions {@code into} on the oldest frame; it stays valid until {@link #remove}. */
@@ -147,7 +153,11 @@ final class DeferredRecords implements AutoCloseable {
             while (buffer.hasRemaining()) {
                 written += out.write(buffer, written);
             }
-            unwritten.clear();
+            if (unwritten.capacity() > KEPT_CAPACITY) {
+                unwritten = new ByteBuilder(16);
+            } else {
+                unwritten.clear();
+            }
         } catch (IOException e) {
             throw failed("write", e);
         }
@@ -163,7 +173,9 @@ final class DeferredRecords implements AutoCloseable {
         Invariant.check(in != null, "frames behind those in memory are in the file");
         int rest = readEnd - readStart;
         byte[] target =
-                readBuffer.length >= wanted ? readBuffer : new byte[Math.max(wanted, CHUNK_BYTES)];
+                readBuffer.length >= wanted && readBuffer.length <= Math.max(wanted, KEPT_CAPACITY)
+                        ? readBuffer
+                        : new byte[Math.max(wanted, CHUNK_BYTES)];
         System.arraycopy(readBuffer, readStart, target, 0, rest);
         readBuffer = target;
         readStart = 0;

@@ -6,8 +6,10 @@ import dev.walshadow.base.HaltException;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.pipeline.encode.RowMeta;
+import dev.walshadow.pipeline.encode.RowPlace;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.heap.TupleView;
+import dev.walshadow.postgres.wal.LongHeapRecord;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.transaction.RawRecord;
 import org.jspecify.annotations.Nullable;
@@ -38,8 +40,15 @@ final class HeapChanges {
         void tombstone(@Nullable TupleView key, RowMeta meta);
     }
 
+    private static final int NOTHING = -1;
+
     private final TupleView tuple = new TupleView();
     private final TupleView old = new TupleView();
+
+    /** The tuple whose header is being looked at, for messages. */
+    private int wrappedAt = NOTHING;
+
+    private int wrappedLength;
 
     /** True for the ordered barrier; it concerns whole tables, see {@link Planner}. */
     static boolean isTruncate(RawRecord record) {
@@ -72,6 +81,36 @@ final class HeapChanges {
      * @throws HaltException if the source no longer logs rows
      */
     boolean decode(TargetTable table, RawRecord record, RowMeta meta, Handler handler) {
+        wrappedAt = NOTHING;
+        try {
+            return decoded(table, record, meta, handler);
+        } catch (QuarantineException e) {
+            throw wrappedAt == NOTHING ? e : malformed(e, table, record, meta);
+        }
+    }
+
+    private QuarantineException malformed(
+            QuarantineException e, TargetTable table, RawRecord record, RowMeta meta) {
+        return new QuarantineException(
+                e.code(),
+                table.label()
+                        + ", "
+                        + RowPlace.of(meta)
+                        + ": "
+                        + e.getMessage()
+                        + " The tuple is "
+                        + RowPlace.bytes(record.buffer(), wrappedAt, wrappedLength),
+                e);
+    }
+
+    private void wrap(TupleView view, RawRecord record, int offset, int length) {
+        wrappedAt = offset;
+        wrappedLength = length;
+        view.wrapWal(record.buffer(), offset, length);
+        wrappedAt = NOTHING;
+    }
+
+    private boolean decoded(TargetTable table, RawRecord record, RowMeta meta, Handler handler) {
         if (record.isBaseline()) {
             return baseline(table, record, meta, handler);
         }
@@ -94,7 +133,7 @@ final class HeapChanges {
         require(table, record, Short.BYTES);
         long offset = LittleEndian.getUnsignedShort(record.buffer(), record.mainOffset());
         meta.record(record.lsn(), tid(record.block0(), offset));
-        tuple.wrapWal(record.buffer(), record.dataOffset(), record.dataLength());
+        wrap(tuple, record, record.dataOffset(), record.dataLength());
         if (record.resourceManager() == ResourceManager.HEAP
                 && (record.info() & XLOG_HEAP_OPMASK) == XLOG_HEAP_DELETE) {
             handler.tombstone(tuple, meta);
@@ -112,7 +151,7 @@ final class HeapChanges {
         }
         long offset = LittleEndian.getUnsignedShort(bytes, main + INSERT_OFFNUM);
         meta.record(record.lsn(), tid(record.block0(), offset));
-        tuple.wrapWal(bytes, record.dataOffset(), record.dataLength());
+        wrap(tuple, record, record.dataOffset(), record.dataLength());
         return handler.row(tuple, null, meta);
     }
 
@@ -133,13 +172,16 @@ final class HeapChanges {
         int end = start + record.dataLength();
         int position = start;
         for (int i = 0; i < count; i++) {
-            position = tuple.wrapMulti(bytes, start, position, end);
             long offset =
                     initPage
                             ? i + 1
                             : LittleEndian.getUnsignedShort(
                                     bytes, main + MULTI_INSERT_OFFSETS + i * Short.BYTES);
             meta.record(record.lsn(), tid(record.block0(), offset));
+            wrappedAt = position;
+            wrappedLength = end - position;
+            position = tuple.wrapMulti(bytes, start, position, end);
+            wrappedAt = NOTHING;
             if (!handler.row(tuple, null, meta)) {
                 return false;
             }
@@ -156,18 +198,21 @@ final class HeapChanges {
         if ((flags & XLH_UPDATE_CONTAINS_NEW_TUPLE) == 0 || (flags & compressed) != 0) {
             throw notLogged(table, record, "the new row of an UPDATE");
         }
-        TupleView oldKey = null;
-        if ((flags & XLH_UPDATE_CONTAINS_OLD) != 0) {
-            old.wrapWal(bytes, main + UPDATE_LENGTH, record.mainLength() - UPDATE_LENGTH);
-            oldKey = old;
-        }
         long offset = LittleEndian.getUnsignedShort(bytes, main + UPDATE_NEW_OFFNUM);
         long oldOffset = LittleEndian.getUnsignedShort(bytes, main + UPDATE_OLD_OFFNUM);
         int oldBlock = record.hasBlock1() ? record.block1() : record.block0();
-        meta.record(record.lsn(), tid(record.block0(), offset))
-                .oldTid(tid(oldBlock, oldOffset))
-                .oldKey(oldKey);
-        tuple.wrapWal(bytes, record.dataOffset(), record.dataLength());
+        meta.record(record.lsn(), tid(record.block0(), offset)).oldTid(tid(oldBlock, oldOffset));
+        TupleView oldKey = null;
+        if (LongHeapRecord.isCut(
+                flags, XLH_UPDATE_CONTAINS_OLD, record.mainLength() - UPDATE_LENGTH)) {
+            requireKeyless(table, record);
+        } else if ((flags & XLH_UPDATE_CONTAINS_OLD) != 0) {
+            int oldLength = record.mainLength() - UPDATE_LENGTH;
+            wrap(old, record, main + UPDATE_LENGTH, oldLength);
+            oldKey = old;
+        }
+        meta.oldKey(oldKey);
+        wrap(tuple, record, record.dataOffset(), record.dataLength());
         return handler.row(tuple, oldKey, meta);
     }
 
@@ -199,9 +244,28 @@ final class HeapChanges {
                             + " wal_level and ALTER TABLE ... REPLICA IDENTITY, then load the"
                             + " table anew");
         }
-        old.wrapWal(bytes, main + DELETE_LENGTH, record.mainLength() - DELETE_LENGTH);
+        if (LongHeapRecord.isCut(
+                flags, XLH_DELETE_CONTAINS_OLD, record.mainLength() - DELETE_LENGTH)) {
+            requireKeyless(table, record);
+        }
+        wrap(old, record, main + DELETE_LENGTH, record.mainLength() - DELETE_LENGTH);
         handler.tombstone(old, meta);
         return true;
+    }
+
+    /** The old row was too long to be read; where its place is the key, it is not needed. */
+    private static void requireKeyless(TargetTable table, RawRecord record) {
+        if (!table.mapped().isKeyless()) {
+            throw new QuarantineException(
+                    PipelineCodes.OLD_KEY_MISSING,
+                    "the change at "
+                            + Lsn.format(record.lsn())
+                            + " on "
+                            + table.label()
+                            + " logs an old row that is too long to be read (REPLICA IDENTITY FULL"
+                            + " logs it whole), and its key with it; give the table the identity"
+                            + " DEFAULT or USING INDEX, then load it anew");
+        }
     }
 
     private static long tid(int block, long offsetNumber) {

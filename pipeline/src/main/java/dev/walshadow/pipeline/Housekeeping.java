@@ -7,7 +7,8 @@ import java.util.function.Supplier;
 
 /**
  * About once per second: table states and the watermark into ClickHouse, counts of discarded rows
- * into the quarantine file. What fails is tried again in the next round.
+ * into the quarantine file. The watermark also while it stays, so that its age tells readers
+ * whether anybody keeps it. What fails is tried again in the next round.
  */
 final class Housekeeping implements AutoCloseable {
     static final String LEDGER = "table ledger";
@@ -18,7 +19,7 @@ final class Housekeeping implements AutoCloseable {
     private final Quarantine quarantine;
     private final Supplier<Watermark> watermark;
     private final Thread thread;
-    private long writtenLsn;
+    private volatile long writtenLsn;
 
     Housekeeping(
             Services services,
@@ -57,24 +58,29 @@ final class Housekeeping implements AutoCloseable {
             }
         }
         quarantine.discarded(discarded);
+        if (!services.gate().tryEnter()) {
+            return;
+        }
         long started = System.nanoTime();
         try {
-            boolean wrote = tables.writeChanges();
+            tables.writeChanges();
             Watermark now = watermark.get();
-            if (now.durableLsn() != writtenLsn) {
-                tables.writeWatermark(now);
-                writtenLsn = now.durableLsn();
-                wrote = true;
-            }
-            if (wrote) {
-                services.reachability().answered(LEDGER);
-            }
+            tables.writeWatermark(now);
+            writtenLsn = now.durableLsn();
+            services.reachability().answered(LEDGER);
         } catch (WalshadowException e) {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
             services.reachability().failed(LEDGER, e, started);
+        } finally {
+            services.gate().leave();
         }
+    }
+
+    /** The newest watermark that this process has written into ClickHouse; 0 before the first. */
+    long writtenLsn() {
+        return writtenLsn;
     }
 
     @Override

@@ -5,9 +5,12 @@ import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.Cluster;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.DelayQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
@@ -36,6 +39,11 @@ final class Inserters implements AutoCloseable {
     private final PipelineMetrics metrics;
     private final Outcome outcome;
     private final FatalFailure fatal;
+    private final TargetGate gate;
+
+    /** Tables that an INSERT is under way to, where ClickHouse takes one at a time. */
+    private final Set<TargetTable> busy = ConcurrentHashMap.newKeySet();
+
     private final DelayQueue<Batch> queue = new DelayQueue<>();
     private final AtomicInteger unfinished = new AtomicInteger();
     private final int count;
@@ -47,6 +55,7 @@ final class Inserters implements AutoCloseable {
         this.reachability = services.reachability();
         this.metrics = services.metrics();
         this.fatal = services.fatal();
+        this.gate = services.gate();
         this.outcome = outcome;
         this.count = services.options().inserters();
     }
@@ -70,13 +79,35 @@ final class Inserters implements AutoCloseable {
     private void run() {
         try {
             while (true) {
-                send(queue.take());
+                Batch batch = queue.take();
+                gate.enter();
+                try {
+                    sendInTurn(batch);
+                } finally {
+                    gate.leave();
+                }
             }
         } catch (InterruptedException e) {
             // the pipeline is closing: what is not acknowledged is sent again after a restart
             Thread.currentThread().interrupt();
         } catch (Throwable e) {
             fatal.raise(e);
+        }
+    }
+
+    private void sendInTurn(Batch batch) throws InterruptedException {
+        Cluster cluster = client.options().cluster();
+        if (cluster == null || !cluster.hasQuorum()) {
+            send(batch);
+        } else if (!busy.add(batch.table)) {
+            batch.letPass();
+            queue.add(batch);
+        } else {
+            try {
+                send(batch);
+            } finally {
+                busy.remove(batch.table);
+            }
         }
     }
 

@@ -4,8 +4,9 @@ import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.pipeline.mapping.TableMapping;
 
 /**
- * A table whose rows are wanted from the source: its staging table exists, and every commit after
- * {@link #position} goes there. Valid until a later generation of the table takes over.
+ * A table whose rows are wanted from the source: its staging table exists. Changes go there as soon
+ * as it is known which of them the rows contain. Valid until a later generation of the table takes
+ * over.
  */
 public final class LoadTicket {
     private final TargetTable table;
@@ -20,7 +21,7 @@ public final class LoadTicket {
         return table;
     }
 
-    /** The table as it is at {@link #position}. */
+    /** The table as it is when the load is wanted. */
     public RelationDescriptor shape() {
         return table.shape();
     }
@@ -29,9 +30,36 @@ public final class LoadTicket {
         return table.mapped();
     }
 
-    /** The loaded rows must contain every commit up to this position. */
+    /** The rows must contain every commit up to this position, and have it. */
     public long position() {
-        return table.fromPosition() - 1;
+        return filter().containedTo();
+    }
+
+    /** The rows go where those of other tables are. */
+    public boolean isInPlace() {
+        return filter().isInPlace();
+    }
+
+    /** Rows of a snapshot have been asked for: those of another one need another load. */
+    public boolean isBegun() {
+        return filter().isUsed();
+    }
+
+    /** What the rows contain cannot be told from what they do not: they are to be read anew. */
+    public boolean isSpoiled() {
+        return filter().isSpoiled();
+    }
+
+    private LoadFilter filter() {
+        return table.requireLoadFilter();
+    }
+
+    /**
+     * Records of this table may have been passed by before it was followed: the loaded rows must
+     * contain every transaction that is open now.
+     */
+    public boolean isAdded() {
+        return table.reason().equals(TargetTables.ADDED);
     }
 
     /** Why, for people. */

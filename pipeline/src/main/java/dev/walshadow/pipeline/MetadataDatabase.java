@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
 final class MetadataDatabase {
     static final int FORMAT = 1;
 
+    /** The one that tells whose they are last. */
+    static final List<String> TABLES = List.of("tables", "watermark", "source");
+
     /**
      * A row of {@code tables}.
      *
@@ -76,6 +79,20 @@ final class MetadataDatabase {
 
         /** The same table, to be dropped and made anew if it was ever made. */
         LedgerRow startedOver() {
+            return anew(targetTable.isEmpty() ? TableState.HELD : TableState.LOADING);
+        }
+
+        /** The same table, which is followed no longer. */
+        LedgerRow dropped() {
+            return anew(TableState.DROPPED);
+        }
+
+        /** True if it has a table in ClickHouse of its own. */
+        boolean hasTarget() {
+            return rootOid == 0 && !targetTable.isEmpty() && state != TableState.DROPPED;
+        }
+
+        private LedgerRow anew(TableState now) {
             return new LedgerRow(
                     databaseOid,
                     relationOid,
@@ -83,7 +100,7 @@ final class MetadataDatabase {
                     name,
                     targetDatabase,
                     targetTable,
-                    targetTable.isEmpty() ? TableState.HELD : TableState.LOADING,
+                    now,
                     "",
                     0,
                     0,
@@ -100,6 +117,7 @@ final class MetadataDatabase {
     private final long systemIdentifier;
     private final String sourceName;
     private long revision;
+    private @Nullable Long keptCommitMicros;
 
     MetadataDatabase(
             ClickHouseClient client, String database, long systemIdentifier, String sourceName) {
@@ -323,9 +341,28 @@ final class MetadataDatabase {
         fixed(block, 0).appendLong(systemIdentifier);
         fixed(block, 1).appendLong(watermark.durableLsn());
         append(block, 2, Lsn.format(watermark.durableLsn()));
-        fixed(block, 3).appendLong(watermark.commitMicros() + Sweep.POSTGRES_EPOCH_MICROS);
+        fixed(block, 3).appendLong(commitMicros(watermark));
         fixed(block, 4).appendLong(nextRevision());
         insert("watermark", block);
+    }
+
+    /** After a start no commit has become durable yet: what an earlier process has told stays. */
+    private long commitMicros(Watermark watermark) {
+        if (watermark.commitMicros() != 0) {
+            return watermark.commitMicros() + Sweep.POSTGRES_EPOCH_MICROS;
+        }
+        Long kept = keptCommitMicros;
+        if (kept == null) {
+            String told =
+                    client.queryValue(
+                            "SELECT toUnixTimestamp64Micro(commit_ts) FROM "
+                                    + table("watermark")
+                                    + " FINAL WHERE system_identifier = "
+                                    + Long.toUnsignedString(systemIdentifier));
+            kept = told == null ? Sweep.POSTGRES_EPOCH_MICROS : Long.parseLong(told);
+            keptCommitMicros = kept;
+        }
+        return kept;
     }
 
     private synchronized long nextRevision() {

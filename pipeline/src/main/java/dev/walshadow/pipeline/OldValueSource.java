@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.NullableColumn;
 import dev.walshadow.clickhouse.StringColumn;
+import dev.walshadow.pipeline.encode.OldValues;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.TableMapping;
@@ -11,17 +12,16 @@ import dev.walshadow.pipeline.mapping.Transform;
 import dev.walshadow.pipeline.mapping.TransformedText;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last resort: asks the source for what ClickHouse does not have. Serves columns that arrive as
- * String; the others stay missing. A key that the source no longer has gets defaults: its deletion
- * comes later in the WAL. Of a table without a key only the very row version that asks is of use:
- * if it is gone, another may have its value, so it stays missing.
+ * The last resort: asks the source for what ClickHouse does not have, by the very row version that
+ * lacks it. A row found by its key could be another one, or a later version. Serves columns that
+ * arrive as String.
  */
 final class OldValueSource {
     private final Services services;
@@ -38,34 +38,10 @@ final class OldValueSource {
         this.defaults = new DefaultValues(mapping);
     }
 
-    /** Adds a version for each needed key that has none below its row. */
-    void complete(Map<String, WantedKey> keys, Map<String, PreviousVersion> versions)
-            throws InterruptedException {
-        SourceLookup lookup = services.lookup();
-        if (lookup == null || !canServe()) {
-            return;
-        }
-        for (Map.Entry<String, WantedKey> entry : keys.entrySet()) {
-            WantedKey wanted = entry.getValue();
-            PreviousVersion known = versions.get(entry.getKey());
-            boolean lacking =
-                    known == null
-                            || (known.isDeleted() && known.isBelow(wanted.high(), wanted.low()));
-            if (wanted.needed() && lacking) {
-                PreviousVersion answer = ask(lookup, wanted);
-                if (answer != null) {
-                    versions.put(entry.getKey(), answer);
-                }
-                services.metrics().sourceLookups.increment();
-            }
-        }
-    }
-
-    private boolean canServe() {
-        for (int number : mapping.key()) {
-            if (mapping.column(number).transform() != null) {
-                return false; // the source knows no such key
-            }
+    /** Whether a row that the source no longer has is a superseded one. */
+    boolean canServe() {
+        if (services.lookup() == null || mapping.filter() != null) {
+            return false;
         }
         for (int column : columns) {
             ColumnMapping mapped = mapping.columns().get(column);
@@ -81,26 +57,39 @@ final class OldValueSource {
         return true;
     }
 
-    /** What the source answers counts as a version from before everything. */
-    private @Nullable PreviousVersion ask(SourceLookup lookup, WantedKey wanted)
+    /** The values of those row versions that the source still has. */
+    Map<SourceLookup.Place, OldValues> ask(Iterable<SourceLookup.Place> places)
+            throws InterruptedException {
+        Map<SourceLookup.Place, OldValues> found = new HashMap<>();
+        SourceLookup lookup = services.lookup();
+        if (lookup == null || !canServe()) {
+            return found;
+        }
+        for (SourceLookup.Place place : places) {
+            OldValues answer = ask(lookup, place);
+            if (answer != null) {
+                found.put(place, answer);
+            }
+            services.metrics().sourceLookups.increment();
+        }
+        return found;
+    }
+
+    private @Nullable OldValues ask(SourceLookup lookup, SourceLookup.Place place)
             throws InterruptedException {
         List<Integer> numbers = new ArrayList<>();
         for (int column : columns) {
             numbers.add(mapping.columns().get(column).attributeNumber());
         }
-        SourceLookup.Row row =
-                mapping.isKeyless()
-                        ? new SourceLookup.Place(wanted.tid(), wanted.xid())
-                        : new SourceLookup.Key(mapping.key(), keyTexts(wanted));
-        List<@Nullable String> texts = lookup.select(table.shape(), row, numbers);
-        if (texts == null && mapping.isKeyless()) {
+        List<@Nullable String> texts = lookup.select(table.shape(), place, numbers);
+        if (texts == null) {
             return null;
         }
         byte[][] values = new byte[columns.length][];
         ByteBuilder out = new ByteBuilder(256);
         for (int i = 0; i < columns.length; i++) {
             out.clear();
-            String text = texts == null ? null : transformed(columns[i], texts.get(i));
+            String text = transformed(columns[i], texts.get(i));
             if (text == null) {
                 defaults.append(columns[i], out);
             } else {
@@ -130,29 +119,5 @@ final class OldValueSource {
         }
         ((StringColumn) inner).append(bytes, 0, bytes.length);
         one.rowBinary(0, out);
-    }
-
-    /** ClickHouse prints the key's literals; PostgreSQL reads these texts back. */
-    private List<String> keyTexts(WantedKey wanted) throws InterruptedException {
-        List<String> parts = new ArrayList<>();
-        int count = mapping.key().size();
-        for (int i = 1; i <= count; i++) {
-            parts.add(
-                    count == 1
-                            ? "toString(" + wanted.literal() + ")"
-                            : "toString(tupleElement(" + wanted.literal() + ", " + i + "))");
-        }
-        String sql = "SELECT " + String.join(", ", parts);
-        List<String> texts = new ArrayList<>();
-        services.reachability()
-                .until(
-                        table,
-                        () -> {
-                            texts.clear();
-                            for (String text : services.client().query(sql).getFirst()) {
-                                texts.add(Objects.requireNonNull(text, "keys are not NULL"));
-                            }
-                        });
-        return texts;
     }
 }

@@ -13,13 +13,8 @@ sealed interface Opening {
     /** The generation before; null: this is the first in this process. */
     @Nullable TargetTable previous();
 
-    /** The table does not exist yet, and all of its rows come in the WAL. */
-    record Create() implements Opening {
-        @Override
-        public @Nullable TargetTable previous() {
-            return null;
-        }
-    }
+    /** All of its rows that are wanted come in the WAL: an empty table, if it does not exist. */
+    record Create(@Nullable TargetTable previous) implements Opening {}
 
     /**
      * The table that is there is made to fit.
@@ -37,6 +32,14 @@ sealed interface Opening {
      */
     record Load(@Nullable TargetTable previous, String reason) implements Opening {}
 
+    /**
+     * The table's storage was replaced, and all of its new rows come in the commit's own records:
+     * into a staging table, which takes the target's place when they are durable.
+     *
+     * @param reason for people
+     */
+    record Refill(TargetTable previous, String reason) implements Opening {}
+
     /** A partition's rows go to the table as its opening has left it. */
     record Join(@Nullable TargetTable previous) implements Opening {}
 
@@ -46,8 +49,13 @@ sealed interface Opening {
     /** A partitioned table's table is made anew; its partitions are loaded. */
     record Replace(TargetTable previous, String reason) implements Opening {}
 
-    /** The table was dropped on the source. */
-    record Drop(@Nullable TargetTable previous) implements Opening {}
+    /**
+     * The table was dropped on the source, or is not followed any more.
+     *
+     * @param policy what becomes of its rows; null: as configured for dropped ones
+     */
+    record Drop(@Nullable TargetTable previous, TargetTables.@Nullable OnDrop policy)
+            implements Opening {}
 
     /** Nothing can be sent any more; the rows of before stay. */
     record Hold(TargetTable previous) implements Opening {}

@@ -47,7 +47,12 @@ final class OpeningRun implements DecodeWorker.Pending {
         if (!previous.isOpen()) {
             return false;
         }
-        if (previous.state() == TableState.LOADING || previous.isStaged()) {
+        if (previous.isRefilled() && previous.isFollowed()) {
+            if (!(table.opening() instanceof Opening.Load)) {
+                return false; // until it has been exchanged
+            }
+            previous.abandon();
+        } else if (previous.state() == TableState.LOADING || previous.isStaged()) {
             // the ledger says that it is loading: after a restart it would be loaded anew
             previous.abandon();
         }

@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 final class Piece {
     private static final int COPY_BYTES = 64 << 10;
 
+    /** An offset where there is no chunk. */
+    private static final int EXCHANGE = 1;
+
     final TransactionWork work;
 
     private @Nullable TargetTable[] tables = new @Nullable TargetTable[4];
@@ -43,9 +46,21 @@ final class Piece {
         tables[count++] = table;
     }
 
+    /** The place behind the last row that a staging table needs. */
+    void addExchange(TargetTable table) {
+        grow();
+        offsets[count] = EXCHANGE;
+        tables[count++] = table;
+    }
+
     /** True if there is no record here, but a generation begins. */
     boolean isOpening(int index) {
-        return chunks[index] == null;
+        return chunks[index] == null && offsets[index] == 0;
+    }
+
+    /** True if there is no record here, but a staging table is complete. */
+    boolean isExchange(int index) {
+        return chunks[index] == null && offsets[index] == EXCHANGE;
     }
 
     private void grow() {

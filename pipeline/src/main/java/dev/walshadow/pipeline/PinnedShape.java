@@ -69,6 +69,9 @@ final class PinnedShape {
         if (!pinned.key().equals(now.key())) {
             return "its key was " + pinned.key() + " (attnums) and is " + now.key() + " now";
         }
+        if (!Objects.equals(pinned.filter(), now.filter())) {
+            return "the rule says of other rows that they replicate";
+        }
         Map<Integer, ColumnMapping> left = new HashMap<>();
         pinned.columns().forEach(column -> left.put(column.attributeNumber(), column));
         for (ColumnMapping column : now.columns()) {
@@ -83,7 +86,8 @@ final class PinnedShape {
                     || before.typeModifier() != column.typeModifier()) {
                 return "column " + column.sourceName() + " has another type";
             }
-            if (!Objects.equals(before.transform(), column.transform())) {
+            if (!Objects.equals(before.transform(), column.transform())
+                    || before.outOfRange() != column.outOfRange()) {
                 return "the rules for column " + column.sourceName() + " are other ones";
             }
             if (!before.enumNumbers().isEmpty()

@@ -5,13 +5,11 @@ import dev.walshadow.base.Code;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.MemoryBudget;
-import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
-import dev.walshadow.pipeline.encode.RowEncoder;
-import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.pipeline.encode.PolicyCounts;
 import dev.walshadow.transaction.CommitSink;
 import dev.walshadow.transaction.CommittedChanges;
 import dev.walshadow.transaction.ToastRelations;
@@ -24,11 +22,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +43,9 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /** In the state directory: changes that wait for old values; belongs to one process. */
     static final String WAITING = "waiting";
 
+    /** What compression may add to the beginning of a value. */
+    private static final int STORED_OVERHEAD = 1024;
+
     private static final int PLAN_QUEUE = 1024;
     private static final int LEDGER_ENTRIES = 1 << 16;
     private static final long CHECK_MILLIS = 200;
@@ -55,6 +55,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      * What the pipeline stands on.
      *
      * @param lookup null: a value that neither the WAL nor ClickHouse has quarantines its table
+     * @param gate whether ClickHouse may be asked for anything
      */
     public record Surroundings(
             ClickHouseClient client,
@@ -62,17 +63,19 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             TargetTables tables,
             Quarantine quarantine,
             PipelineEvents events,
-            @Nullable SourceLookup lookup) {}
+            @Nullable SourceLookup lookup,
+            TargetGate gate) {}
 
     private final PipelineOptions options;
     private final TargetTables tables;
     private final PipelineEvents events;
     private final Services services;
-    private final DecodeWorker.Shared shared = new DecodeWorker.Shared();
+    private final DecodeWorker.Shared shared;
     private final DecodeWorker[] workers;
     private final Inserters inserters;
     private final AsyncSteps steps;
     private final Housekeeping housekeeping;
+    private final TableLoading loading;
 
     private final ArrayBlockingQueue<TransactionWork> toPlan = new ArrayBlockingQueue<>(PLAN_QUEUE);
     private final Planner streamPlanner;
@@ -82,13 +85,25 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     private final ReentrantLock publishLock = new ReentrantLock();
     private long publishedLsn;
 
+    /** The newest commit of which anything may have reached a worker. */
+    private final AtomicLong handedOver;
+
+    /** Handed over, and waiting for its commit's rows. Belongs to the caller of {@link #commit}. */
+    private @Nullable ChangedTables changed;
+
+    private record ChangedTables(CatalogChange change, long firstLsn) {}
+
     private Pipeline(PipelineOptions options, Surroundings given) {
         this.options = options;
+        this.shared =
+                new DecodeWorker.Shared(
+                        new BatchLimits(
+                                options.batchRows(), options.batchBytes(), options.batchAge()));
         this.tables = given.tables();
         this.events = given.events();
         FatalFailure fatal = new FatalFailure(events, this::interruptAll);
         PipelineMetrics metrics = new PipelineMetrics();
-        TargetReachability reachability = new TargetReachability(events, metrics);
+        TargetReachability reachability = new TargetReachability(events, metrics, given.gate());
         int count = options.decodeWorkers();
         services =
                 new Services(
@@ -106,9 +121,12 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                         this::publish,
                         given.lookup(),
                         new BaselineToast(),
+                        new RecentValues(options.recentValueBytes()),
                         new TargetDdl(
-                                given.client(), tables, given.quarantine(), reachability, events));
+                                given.client(), tables, given.quarantine(), reachability, events),
+                        given.gate());
         publishedLsn = options.durableLsn();
+        handedOver = new AtomicLong(options.durableLsn());
         steps = new AsyncSteps(fatal);
         inserters = new Inserters(services, new Settlement(services, this::wake));
         workers = new DecodeWorker[count];
@@ -120,6 +138,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         baselinePlanner = new Planner(router(given), changes, workers, services);
         planning = Thread.ofPlatform().name("planner").unstarted(this::plan);
         housekeeping = new Housekeeping(services, tables, given.quarantine(), this::watermark);
+        loading = new TableLoading(this, services, tables);
     }
 
     private Router router(Surroundings given) {
@@ -206,10 +225,20 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             changes.close();
             return;
         }
+        ChangedTables own = changed;
+        if (own != null && own.change().position() == changes.commitPosition()) {
+            changed = null;
+        } else {
+            handOverChanged();
+            own = null;
+        }
+        handedOver.accumulateAndGet(changes.commitPosition(), Math::max);
         AckLedger ledger = services.stream();
         long sequence =
                 ledger.assign(changes.commitPosition(), changes.commitMicros(), changes.firstLsn());
-        plan(TransactionWork.committed(changes, ledger, sequence));
+        plan(
+                TransactionWork.committed(
+                        changes, own == null ? null : own.change(), ledger, sequence));
     }
 
     private void plan(TransactionWork work) throws InterruptedException {
@@ -220,7 +249,9 @@ public final class Pipeline implements CommitSink, AutoCloseable {
 
     /**
      * What a commit made of selected tables; before its rows, and before anything that commits
-     * later. By the caller of {@link #commit}.
+     * later. What its rows are is looked at together with it, so it waits for them: for the next
+     * {@link #commit}, {@link #advance} or whatever else is handed over. By the caller of {@link
+     * #commit}.
      *
      * @param position the commit's position
      * @param firstLsn where a restart must begin so that this comes again
@@ -231,8 +262,23 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             return;
         }
         List<CatalogChange.Item> items = new ArrayList<>();
+        ChangedTables waiting = changed;
+        if (waiting != null && waiting.change().position() == position) {
+            items.addAll(waiting.change().items());
+        } else {
+            handOverChanged();
+        }
         changes.forEach(change -> items.add(new CatalogChange.Changed(change)));
-        change(position, firstLsn, items);
+        changed = new ChangedTables(new CatalogChange(position, items), firstLsn);
+    }
+
+    /** The commit that changed them has no rows. */
+    private void handOverChanged() throws InterruptedException {
+        ChangedTables waiting = changed;
+        if (waiting != null) {
+            changed = null;
+            change(waiting.change().position(), waiting.firstLsn(), waiting.change().items());
+        }
     }
 
     /**
@@ -242,10 +288,37 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      */
     public void reload(int databaseOid, int relationOid, long position, String reason)
             throws InterruptedException {
+        handOverChanged();
         change(
                 position + 1,
                 Long.MAX_VALUE,
                 List.of(new CatalogChange.Reload(databaseOid, relationOid, reason)));
+    }
+
+    /**
+     * Follows tables from now on that have not been followed. By the caller of {@link #commit}.
+     *
+     * @param position everything up to here has been handed over
+     * @param wanted partitions too, of those that are partitioned
+     */
+    public void take(long position, Collection<RelationDescriptor> wanted)
+            throws InterruptedException {
+        List<CatalogChange.Item> items = new ArrayList<>();
+        wanted.forEach(relation -> items.add(new CatalogChange.Taken(relation)));
+        change(position + 1, Long.MAX_VALUE, items);
+    }
+
+    /**
+     * Follows tables no longer. By the caller of {@link #commit}.
+     *
+     * @param position everything up to here has been handed over
+     * @param drop their rows go too
+     */
+    public void leaveOut(long position, Collection<RelationDescriptor> unwanted, boolean drop)
+            throws InterruptedException {
+        List<CatalogChange.Item> items = new ArrayList<>();
+        unwanted.forEach(relation -> items.add(new CatalogChange.LeftOut(relation, drop)));
+        change(position + 1, Long.MAX_VALUE, items);
     }
 
     private void change(long position, long firstLsn, List<CatalogChange.Item> items)
@@ -277,7 +350,8 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      * Everything that committed up to {@code lsn} has been handed over: the watermark may reach it.
      * Called by the caller of {@link #commit}.
      */
-    public void advance(long lsn) {
+    public void advance(long lsn) throws InterruptedException {
+        handOverChanged();
         if (services.stream().advance(lsn)) {
             publish();
         }
@@ -293,11 +367,19 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         return submitBaseline(changes, null);
     }
 
-    private long submitBaseline(CommittedChanges changes, @Nullable TargetTable target)
+    /**
+     * The same, of a load of one table.
+     *
+     * @param target null: the table that the changes' relation has
+     */
+    long submitBaseline(CommittedChanges changes, @Nullable TargetTable target)
             throws InterruptedException {
         services.fatal().check();
         baselineLock.lockInterruptibly();
         try {
+            if (changes.xid() != 0) {
+                handedOver.accumulateAndGet(changes.commitPosition(), Math::max);
+            }
             AckLedger ledger = services.baseline();
             long sequence = ledger.assign(changes.commitPosition(), 0, changes.firstLsn());
             baselinePlanner.plan(TransactionWork.baseline(changes, ledger, sequence, target));
@@ -308,60 +390,25 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         }
     }
 
-    // loads from the source
-
-    /**
-     * The rows of this load come in this form.
-     *
-     * @param shape of the rows
-     * @param mapping with the columns of the ticket's, each with the conversion of the rows' form
-     */
-    public void beginLoad(LoadTicket load, RelationDescriptor shape, TableMapping mapping) {
-        RowEncoder encoder = RowEncoder.compile(shape, mapping, tables.encoding(shape));
-        load.table().loadEncoder = encoder;
+    /** Loads of single tables from the source. */
+    public TableLoading loading() {
+        return loading;
     }
 
-    /** Rows of a load, of its position; as {@link #submitBaseline}. */
-    public long submitLoad(LoadTicket load, CommittedChanges rows) throws InterruptedException {
-        return submitBaseline(rows, load.table());
+    /** The newest commit of which anything may have reached a worker. */
+    long handedOver() {
+        return handedOver.get();
     }
 
-    /**
-     * All rows of the load have been submitted: waits until they, and what happened on the source
-     * meanwhile, are durable, then puts them in the target's place.
-     *
-     * @param lastRows what {@link #submitLoad} gave last, 0 if there were no rows
-     * @param sourcePosition a position of the source from after the rows were read
-     * @return false if the load was overtaken by another change of the table
-     */
-    public boolean completeLoad(LoadTicket load, long lastRows, long sourcePosition)
-            throws InterruptedException {
-        awaitBaseline(lastRows);
-        TargetTable table = load.table();
-        table.setBaselineLsn(load.position());
-        table.loaded();
-        wake();
-        while (load.isWanted() && !awaitDurable(sourcePosition, Duration.ofMillis(CHECK_MILLIS))) {
-            services.fatal().check();
-        }
-        CompletableFuture<Boolean> result = new CompletableFuture<>();
-        DecodeWorker worker = streamPlanner.worker(table);
-        worker.mailbox().control(() -> worker.begin(new ExchangeRun(worker, table, result)));
-        while (true) {
-            try {
-                return result.get(CHECK_MILLIS, TimeUnit.MILLISECONDS);
-            } catch (TimeoutException e) {
-                services.fatal().check();
-            } catch (ExecutionException e) {
-                throw new IllegalStateException(e);
-            }
-        }
+    /** Who encodes the table's changes. */
+    DecodeWorker worker(TargetTable table) {
+        return streamPlanner.worker(table);
     }
 
-    /** The load cannot be done: its table is set aside. */
-    public void quarantine(LoadTicket load, QuarantineException failure) {
-        services.failures().setAside(load.table(), failure, load.table().fromPosition());
-        wake();
+    /** How many stored bytes of a value out of line are ever needed. */
+    public int storedValueBytes() {
+        long limit = services.options().valueLimits().bytes();
+        return (int) Math.min(Integer.MAX_VALUE, limit + limit / 4 + STORED_OVERHEAD);
     }
 
     /** Waits until no table that was being loaded anew is; false on timeout. */
@@ -419,11 +466,14 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         }
     }
 
-    /** Brings the tables' states in the ledger up to date; waits for ClickHouse. */
+    /** Brings the tables' states in the ledger up to date, unless the gate is shut. */
     public void settleLedger() throws InterruptedException {
         Backoff backoff = new Backoff(5_000);
         while (true) {
             services.fatal().check();
+            if (!services.gate().tryEnter()) {
+                return;
+            }
             long started = System.nanoTime();
             try {
                 tables.writeChanges();
@@ -431,13 +481,19 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                 return;
             } catch (WalshadowException e) {
                 services.reachability().failed(Housekeeping.LEDGER, e, started);
-                backoff.pause();
+            } finally {
+                services.gate().leave();
             }
+            backoff.pause();
         }
     }
 
-    /** Sends what is open and waits until everything handed over before is durable. */
+    /**
+     * Sends what is open and waits until everything handed over before is durable. By the caller of
+     * {@link #commit}.
+     */
     public void flush() throws InterruptedException {
+        handOverChanged();
         await(services.baseline(), services.baseline().assigned());
         await(services.stream(), services.stream().assigned());
     }
@@ -467,7 +523,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         services.baselineToast().use(databaseOid, values);
     }
 
-    /** The watermark has passed the initial load: the backup's values are not needed any more. */
+    /** All rows of the initial load are there: the backup's values are not needed any more. */
     public void forgetBaselineToast() {
         services.baselineToast().forget();
     }
@@ -492,6 +548,16 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         }
     }
 
+    /** The newest watermark that this process has written into ClickHouse; 0 before the first. */
+    public long writtenWatermark() {
+        return housekeeping.writtenLsn();
+    }
+
+    /** From now on batches are sent at these limits. Any thread. */
+    public void limitBatches(BatchLimits limits) {
+        shared.limits = limits;
+    }
+
     /** Waits until the watermark has reached {@code lsn}; false on timeout. */
     public boolean awaitDurable(long lsn, Duration timeout) throws InterruptedException {
         boolean reached = services.stream().awaitPosition(lsn, timeout.toNanos());
@@ -508,8 +574,20 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         return metrics;
     }
 
+    /** Bytes of large values that are kept for later versions of their rows. */
+    public long recentValueBytes() {
+        return services.recentValues().bytes();
+    }
+
     public Collection<TableStatus> tables() {
         return tables.status();
+    }
+
+    /** By column how many of a table's values a policy changed since its last change of shape. */
+    public Map<String, Map<PolicyCounts.Policy, Long>> changedValues(
+            int databaseOid, int relationOid) {
+        TargetTable table = tables.find(databaseOid, relationOid);
+        return table == null ? Map.of() : table.changedValues();
     }
 
     /** Why the pipeline stopped for good; null while it works. */
@@ -517,7 +595,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         return services.fatal().cause();
     }
 
-    private void wake() {
+    void wake() {
         for (DecodeWorker worker : workers) {
             worker.mailbox().wake();
         }

@@ -26,5 +26,8 @@ public final class PipelineCodes {
     /** A table was dropped on the source; a warning, where that is wanted. */
     public static final Code DROPPED = new Code(1716);
 
+    /** A value out of line whose chunks are missing, or not all there. */
+    public static final Code TOAST_MISSING = new Code(1717);
+
     private PipelineCodes() {}
 }

@@ -14,10 +14,7 @@ public interface PipelineEvents {
 
     default void quarantined(TableStatus table) {}
 
-    /**
-     * A table's rows are wanted from the source: {@link Pipeline#beginLoad}, {@link
-     * Pipeline#submitLoad}, {@link Pipeline#completeLoad}.
-     */
+    /** A table's rows are wanted from the source: {@link TableLoading}. */
     default void loadWanted(LoadTicket load) {}
 
     /** A followed kind of table appeared that the attach did not know; once per table. */

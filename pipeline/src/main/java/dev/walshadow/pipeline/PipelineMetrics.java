@@ -9,6 +9,7 @@ public final class PipelineMetrics {
     final LongAdder skippedTransactions = new LongAdder();
     final LongAdder records = new LongAdder();
     final LongAdder droppedRecords = new LongAdder();
+    final LongAdder containedRecords = new LongAdder();
     final LongAdder discardedRows = new LongAdder();
     final LongAdder rows = new LongAdder();
     final LongAdder tombstones = new LongAdder();
@@ -19,6 +20,7 @@ public final class PipelineMetrics {
     final LongAdder defaultedRows = new LongAdder();
     final LongAdder oldValueLookups = new LongAdder();
     final LongAdder oldValueRows = new LongAdder();
+    final LongAdder supersededRows = new LongAdder();
     final LongAdder sourceLookups = new LongAdder();
     final LongAdder sweeps = new LongAdder();
     final AtomicLong queuedBytes = new AtomicLong();
@@ -60,6 +62,11 @@ public final class PipelineMetrics {
     /** Heap records of relations that are not followed. */
     public long droppedRecords() {
         return droppedRecords.sum();
+    }
+
+    /** Records that were left out, since the rows of a load contain them. */
+    public long containedRecords() {
+        return containedRecords.sum();
     }
 
     /** Changes of quarantined or held tables. */
@@ -109,6 +116,11 @@ public final class PipelineMetrics {
     /** Rows completed from their previous version. */
     public long oldValueRows() {
         return oldValueRows.sum();
+    }
+
+    /** Row versions that were left out, since a newer one was sent with them. */
+    public long supersededRows() {
+        return supersededRows.sum();
     }
 
     /** Of these, completed by a SELECT on the source. */

@@ -1,5 +1,6 @@
 package dev.walshadow.pipeline;
 
+import dev.walshadow.pipeline.encode.ValueLimits;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -19,7 +20,10 @@ import java.time.Duration;
  * @param memoryBytes bound on open and sealed batches together
  * @param deferredMemoryBytes bound on records in memory that wait for an old value; more goes to
  *     disk
+ * @param recentValueBytes bound on large values that are kept for later versions of their rows; 0:
+ *     none
  * @param resolveToast false: mode {@code disabled}, unchanged toasted columns arrive as NULL
+ * @param valueLimits the largest value that arrives exact
  */
 public record PipelineOptions(
         long systemIdentifier,
@@ -34,7 +38,9 @@ public record PipelineOptions(
         long queueBytes,
         long memoryBytes,
         long deferredMemoryBytes,
-        boolean resolveToast) {
+        long recentValueBytes,
+        boolean resolveToast,
+        ValueLimits valueLimits) {
 
     public static PipelineOptions defaults(long systemIdentifier, Path stateDirectory) {
         return new PipelineOptions(
@@ -50,7 +56,9 @@ public record PipelineOptions(
                 64L << 20,
                 256L << 20,
                 32L << 20,
-                true);
+                112L << 20,
+                true,
+                ValueLimits.NONE);
     }
 
     public PipelineOptions withDurableLsn(long durableLsn) {
@@ -67,7 +75,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withDecodeWorkers(int decodeWorkers) {
@@ -84,7 +94,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withInserters(int inserters) {
@@ -101,7 +113,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withBatchRows(int batchRows) {
@@ -118,7 +132,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withBatchBytes(long batchBytes) {
@@ -135,7 +151,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withBatchAge(Duration batchAge) {
@@ -152,7 +170,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withIdleSealInterval(Duration idleSealInterval) {
@@ -169,7 +189,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withQueueBytes(long queueBytes) {
@@ -186,7 +208,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withMemoryBytes(long memoryBytes) {
@@ -203,7 +227,9 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withDeferredMemoryBytes(long deferredMemoryBytes) {
@@ -220,7 +246,28 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
+    }
+
+    public PipelineOptions withRecentValueBytes(long recentValueBytes) {
+        return new PipelineOptions(
+                systemIdentifier,
+                stateDirectory,
+                durableLsn,
+                decodeWorkers,
+                inserters,
+                batchRows,
+                batchBytes,
+                batchAge,
+                idleSealInterval,
+                queueBytes,
+                memoryBytes,
+                deferredMemoryBytes,
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 
     public PipelineOptions withResolveToast(boolean resolveToast) {
@@ -237,6 +284,27 @@ public record PipelineOptions(
                 queueBytes,
                 memoryBytes,
                 deferredMemoryBytes,
-                resolveToast);
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
+    }
+
+    public PipelineOptions withValueLimits(ValueLimits valueLimits) {
+        return new PipelineOptions(
+                systemIdentifier,
+                stateDirectory,
+                durableLsn,
+                decodeWorkers,
+                inserters,
+                batchRows,
+                batchBytes,
+                batchAge,
+                idleSealInterval,
+                queueBytes,
+                memoryBytes,
+                deferredMemoryBytes,
+                recentValueBytes,
+                resolveToast,
+                valueLimits);
     }
 }

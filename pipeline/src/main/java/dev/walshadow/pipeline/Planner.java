@@ -7,6 +7,8 @@ import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.transaction.RawRecord;
 import dev.walshadow.transaction.RecordCursor;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,9 @@ final class Planner {
     private final Services services;
     private final RawRecord record = new RawRecord();
     private final @Nullable Piece[] pieces;
+
+    /** Tables whose rows are the transaction's at hand. */
+    private final List<TargetTable> refilled = new ArrayList<>();
 
     Planner(Router router, TableChanges changes, DecodeWorker[] workers, Services services) {
         this.router = router;
@@ -52,6 +57,7 @@ final class Planner {
                     planRow(work, cursor.chunkIsStable());
                 }
             }
+            planExchanges(work);
             for (int i = 0; i < pieces.length; i++) {
                 dispatch(i);
             }
@@ -63,10 +69,26 @@ final class Planner {
     /** The next generations of the tables that a commit, or somebody who asked, has changed. */
     private void planChange(TransactionWork work, CatalogChange catalog)
             throws InterruptedException {
-        for (TargetTable table : changes.apply(catalog)) {
+        for (TargetTable table : changes.apply(catalog, work.changes)) {
             open(work, table);
+            if (table.opening() instanceof Opening.Refill) {
+                refilled.add(table);
+            }
+        }
+        for (CatalogChange.Item item : catalog.items()) {
+            if (item instanceof CatalogChange.Changed(RelationChange of)) {
+                router.settled(of.databaseOid(), of.relationOid());
+            }
         }
         router.forget();
+    }
+
+    /** All rows that their staging tables need have been planned. */
+    private void planExchanges(TransactionWork work) {
+        for (TargetTable table : refilled) {
+            piece(workerOf(table), work).addExchange(table);
+        }
+        refilled.clear();
     }
 
     private void open(TransactionWork work, TargetTable table) throws InterruptedException {
@@ -114,7 +136,6 @@ final class Planner {
             int oid = LittleEndian.getInt(bytes, main + TRUNCATE_RELATIONS + i * Integer.BYTES);
             TargetTable table = router.byOid(database, oid);
             if (table != null && !table.isPartitioned() && !retainsRows(table)) {
-                router.truncated(table);
                 add(table, work, stable);
             }
         }

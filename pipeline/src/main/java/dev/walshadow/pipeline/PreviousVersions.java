@@ -2,6 +2,8 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
+import dev.walshadow.base.RetryException;
+import dev.walshadow.clickhouse.ClickHouseCodes;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.Ddl;
@@ -20,8 +22,8 @@ import java.util.Map;
  * backoff while ClickHouse does not answer. Runs on a thread of its own.
  */
 final class PreviousVersions {
-    /** A statement stays well below ClickHouse's default max_query_size of 256 KiB. */
-    private static final int MAX_KEYS_TEXT = 128 << 10;
+    /** A statement, which has them twice, stays below ClickHouse's max_query_size of 256 KiB. */
+    private static final int MAX_KEYS_TEXT = 100 << 10;
 
     private static final int VERSION_BYTES = 16;
 
@@ -43,14 +45,14 @@ final class PreviousVersions {
     }
 
     /**
+     * @param literals the keys in SQL
      * @return by key bytes (ISO-8859-1); keys without any version are absent
      * @throws dev.walshadow.base.QuarantineException if ClickHouse refuses the statement
      */
-    Map<String, PreviousVersion> fetch(Iterable<WantedKey> keys) throws InterruptedException {
+    Map<String, PreviousVersion> fetch(Iterable<String> literals) throws InterruptedException {
         List<String> some = new ArrayList<>();
         int text = 0;
-        for (WantedKey key : keys) {
-            String literal = key.literal();
+        for (String literal : literals) {
             if (!some.isEmpty() && text + literal.length() > MAX_KEYS_TEXT) {
                 ask(some);
                 some.clear();
@@ -73,11 +75,14 @@ final class PreviousVersions {
                         () -> {
                             ByteBuilder body = new ByteBuilder(64 << 10);
                             services.client().readRowBinary(sql, in -> readAll(in, body));
-                            parse(body);
+                            parse(body.toByteArray());
                         });
         services.metrics().oldValueLookups.increment();
     }
 
+    /**
+     * First the newest versions by the narrow columns alone, so that no other's values are read.
+     */
     private String statement(List<String> literals) {
         String keys = String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList());
         StringBuilder sql = new StringBuilder("SELECT ").append(keys);
@@ -87,12 +92,19 @@ final class PreviousVersions {
         for (int column : columns) {
             sql.append(", ").append(Ddl.identifier(names.get(column)));
         }
-        sql.append(" FROM ").append(table.place().quoted());
-        sql.append(" WHERE (").append(keys).append(") IN (");
-        sql.append(String.join(", ", literals));
-        sql.append(") ORDER BY ").append(Ddl.identifier(mapping.meta().version()));
-        sql.append(" DESC LIMIT 1 BY ").append(keys);
-        return sql.toString();
+        String version = Ddl.identifier(mapping.meta().version());
+        String from =
+                " FROM "
+                        + table.place().quoted()
+                        + " WHERE ("
+                        + keys
+                        + ") IN ("
+                        + String.join(", ", literals)
+                        + ")";
+        sql.append(from).append(" AND (").append(keys).append(", ").append(version);
+        sql.append(") IN (SELECT ").append(keys).append(", max(").append(version).append(")");
+        sql.append(from).append(" GROUP BY ").append(keys);
+        return sql.append(") LIMIT 1 BY ").append(keys).toString();
     }
 
     private static void readAll(InputStream in, ByteBuilder body) throws IOException {
@@ -108,15 +120,33 @@ final class PreviousVersions {
         }
     }
 
-    private void parse(ByteBuilder body) {
-        byte[] all = body.array();
+    /** Nothing of an answer that is cut off or is none counts: it is asked for again. */
+    private void parse(byte[] answer) {
+        Map<String, PreviousVersion> rows = new HashMap<>();
+        try {
+            parse(answer, rows);
+        } catch (IndexOutOfBoundsException e) {
+            throw new RetryException(
+                    ClickHouseCodes.ANSWER,
+                    "ClickHouse's answer of "
+                            + answer.length
+                            + " bytes about earlier versions of rows of "
+                            + table.label()
+                            + " cannot be read: it is cut off, or something between has"
+                            + " changed it; it is asked for again",
+                    e);
+        }
+        found.putAll(rows);
+    }
+
+    private void parse(byte[] all, Map<String, PreviousVersion> rows) {
         List<ClickHouseType> types = mapping.blockTypes();
         ColumnBuffer[] keys =
                 mapping.keyTypes().stream().map(ColumnBuffer::of).toArray(ColumnBuffer[]::new);
         ColumnBuffer[] wanted = new ColumnBuffer[columns.length];
         Arrays.setAll(wanted, i -> ColumnBuffer.of(types.get(columns[i])));
         int at = 0;
-        while (at < body.length()) {
+        while (at < all.length) {
             int start = at;
             for (ColumnBuffer key : keys) {
                 key.clear();
@@ -134,7 +164,7 @@ final class PreviousVersions {
                 at = wanted[i].appendRowBinary(all, at);
                 values[i] = Arrays.copyOfRange(all, from, at);
             }
-            found.put(key, new PreviousVersion(high, low, deleted, columns, values));
+            rows.put(key, new PreviousVersion(high, low, deleted, columns, values));
         }
     }
 }

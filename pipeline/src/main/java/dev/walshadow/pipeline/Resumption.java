@@ -29,11 +29,15 @@ final class Resumption {
         long since = row.sinceLsn();
         long position = Math.max(since, durablePosition);
         RelationDescriptor shape = log.find(row.databaseOid(), row.relationOid(), position);
+        boolean wanted = shape != null && selected.test(shape, position);
         if (row.state() == TableState.DROPPED) {
-            return since > durablePosition ? dropped(row) : null;
+            return since > durablePosition && !wanted ? dropped(row) : null;
         }
-        if (shape == null || !selected.test(shape, position)) {
+        if (shape == null) {
             return null;
+        }
+        if (!wanted) {
+            return leftOut(row, shape, selected.dropsRows(shape));
         }
         TargetTable root = tables.rootOf(shape, Partitions.at(log, position));
         if (root != null) {
@@ -41,7 +45,7 @@ final class Resumption {
         }
         return switch (row.state()) {
             case LIVE -> live(row, shape);
-            case LOADING -> anew(shape, position, "its load was not finished");
+            case LOADING -> anew(shape, position, unfinished(row));
             case HELD ->
                     tables.derive(shape) instanceof Derivation.Mapped
                             ? anew(shape, position, "what held it back is gone")
@@ -49,6 +53,16 @@ final class Resumption {
             case QUARANTINED -> quarantined(row, shape);
             case DROPPED -> throw new IllegalStateException("handled above");
         };
+    }
+
+    private static String unfinished(LedgerRow row) {
+        return row.reason().equals(TargetTables.ADDED)
+                ? TargetTables.ADDED
+                : "its load was not finished";
+    }
+
+    private static String kept(String reason) {
+        return reason.equals(TargetTables.ADDED) ? reason : "";
     }
 
     private TargetTable partition(
@@ -65,7 +79,7 @@ final class Resumption {
                 RelationDescriptor then = log.find(row.databaseOid(), row.relationOid(), at);
                 yield then == null || !then.partition()
                         ? left(row, shape, then, root)
-                        : joinAnew(then, root, at, "its load was not finished");
+                        : joinAnew(then, root, at, unfinished(row));
             }
         };
     }
@@ -110,7 +124,7 @@ final class Resumption {
         long from = Math.max(root.fromPosition(), durablePosition + 1);
         if (now == null) {
             return tables.generation(
-                    shape, null, TableState.DROPPED, from, new Opening.Drop(before));
+                    shape, null, TableState.DROPPED, from, new Opening.Drop(before, null));
         }
         return switch (tables.derive(now)) {
             case Derivation.Mapped mapped ->
@@ -135,6 +149,7 @@ final class Resumption {
                                     TableState.LOADING,
                                     Math.max(position, durablePosition + 1),
                                     new Opening.JoinLoad(null, reason))
+                            .because(kept(reason))
                             .join(root);
             case Derivation.HeldBack held ->
                     tables.heldBack(shape, 0, String.join("; ", held.reasons()), null);
@@ -204,13 +219,62 @@ final class Resumption {
         return tables.generation(shape, null, TableState.DROPPED, row.sinceLsn(), null);
     }
 
+    /**
+     * Not selected any more. The ledger must say so: selected again some day, the table has missed
+     * changes.
+     *
+     * @param drop its rows go too
+     */
+    private TargetTable leftOut(LedgerRow row, RelationDescriptor shape, boolean drop) {
+        return tables.generation(
+                        shape,
+                        row.mapping().isEmpty() ? null : tables.rules().pinned(row.mapping()),
+                        TableState.DROPPED,
+                        Math.max(row.sinceLsn(), durablePosition + 1),
+                        new Opening.Drop(
+                                null, drop ? TargetTables.OnDrop.DROP : TargetTables.OnDrop.RETAIN))
+                .because(TargetTables.LEFT_OUT);
+    }
+
     /** Selected now, but not followed so far. */
     TargetTable selectedLater(RelationDescriptor shape) {
         TargetTable root = tables.rootOf(shape, Partitions.at(log, durablePosition));
-        String reason = "it has rows from before it was followed";
-        return root != null
-                ? joinAnew(shape, root, durablePosition, reason)
-                : anew(shape, durablePosition, reason);
+        String reason = TargetTables.ADDED;
+        if (root != null) {
+            return tables.loadsAdded()
+                    ? joinAnew(shape, root, durablePosition, reason)
+                    : joinEmpty(shape, root);
+        }
+        return tables.loadsAdded() ? anew(shape, durablePosition, reason) : empty(shape);
+    }
+
+    private TargetTable empty(RelationDescriptor shape) {
+        return switch (tables.derive(shape)) {
+            case Derivation.Mapped mapped ->
+                    tables.generation(
+                            shape,
+                            mapped.mapping(),
+                            TableState.LIVE,
+                            durablePosition + 1,
+                            new Opening.Create(null));
+            case Derivation.HeldBack held ->
+                    tables.heldBack(shape, 0, String.join("; ", held.reasons()), null);
+        };
+    }
+
+    private TargetTable joinEmpty(RelationDescriptor shape, TargetTable root) {
+        return switch (TargetTables.deriveIn(root, shape)) {
+            case Derivation.Mapped mapped ->
+                    tables.generation(
+                                    shape,
+                                    mapped.mapping(),
+                                    TableState.LIVE,
+                                    durablePosition + 1,
+                                    new Opening.Join(null))
+                            .join(root);
+            case Derivation.HeldBack held ->
+                    tables.heldBack(shape, 0, String.join("; ", held.reasons()), null);
+        };
     }
 
     private TargetTable anew(RelationDescriptor shape, long position, String reason) {
@@ -221,14 +285,15 @@ final class Resumption {
                             mapped.mapping(),
                             TableState.LIVE,
                             Math.max(position, durablePosition + 1),
-                            new Opening.Create());
+                            new Opening.Create(null));
             case Derivation.Mapped mapped ->
                     tables.generation(
-                            shape,
-                            mapped.mapping(),
-                            TableState.LOADING,
-                            Math.max(position, durablePosition + 1),
-                            new Opening.Load(null, reason));
+                                    shape,
+                                    mapped.mapping(),
+                                    TableState.LOADING,
+                                    Math.max(position, durablePosition + 1),
+                                    new Opening.Load(null, reason))
+                            .because(kept(reason));
             case Derivation.HeldBack held ->
                     tables.heldBack(shape, 0, String.join("; ", held.reasons()), null);
         };

@@ -36,7 +36,7 @@ final class Router {
     private boolean cacheIsOfOneTransaction;
     private long commitPosition;
     private final Map<TargetTable, String> unfit = new HashMap<>();
-    private final Set<TargetTable> truncated = new HashSet<>();
+    private final Set<Long> settled = new HashSet<>();
 
     Router(DescriptorLog descriptors, TargetTables tables, PipelineEvents events) {
         this.descriptors = descriptors;
@@ -55,7 +55,7 @@ final class Router {
         cacheIsOfOneTransaction = logIsAhead;
         commitPosition = position;
         unfit.clear();
-        truncated.clear();
+        settled.clear();
     }
 
     /** Tables have changed. */
@@ -127,13 +127,18 @@ final class Router {
             reportUnknown(now);
             return null;
         }
-        if (reached(table) == null) {
+        if (reached(table) == null || (moved && isRefilled(table))) {
             return null;
         }
         if (table.follows(commitPosition)) {
             checkShape(table, now, moved ? null : locator);
         }
         return table;
+    }
+
+    /** What this transaction wrote to the table's earlier storage is of no interest any more. */
+    private boolean isRefilled(TargetTable table) {
+        return table.opening() instanceof Opening.Refill && table.fromPosition() == commitPosition;
     }
 
     /** What only the source can tell now: the records are not enough. */
@@ -143,7 +148,7 @@ final class Router {
         if (difference != null) {
             unfit.put(table, "its shape changed: " + difference);
             cacheIsOfOneTransaction = true;
-        } else if (locator != null && !truncated.contains(table)) {
+        } else if (locator != null && !settled.contains(table.key())) {
             checkStorage(table, now, locator);
         }
     }
@@ -159,10 +164,9 @@ final class Router {
         }
     }
 
-    /** The transaction empties the table: rows in new storage are new rows. */
-    void truncated(TargetTable table) {
-        truncated.add(table);
-        unfit.remove(table);
+    /** What the transaction's records mean to this table has been decided. */
+    void settled(int databaseOid, int relationOid) {
+        settled.add(Quarantine.key(databaseOid, relationOid));
     }
 
     /** Why this transaction's records do not tell the table's content; null: they do. */

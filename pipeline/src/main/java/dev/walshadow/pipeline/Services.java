@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param baseline ledger of the initial load, apart so that neither waits for the other
  * @param queueMemory bounds planned, not yet decoded records
  * @param batchMemory bounds open and sealed batches
+ * @param gate shut while ClickHouse is to be left alone
  * @param progress called after durable progress, outside of locks
  */
 record Services(
@@ -28,4 +29,6 @@ record Services(
         Runnable progress,
         @Nullable SourceLookup lookup,
         BaselineToast baselineToast,
-        TargetDdl ddl) {}
+        RecentValues recentValues,
+        TargetDdl ddl,
+        TargetGate gate) {}

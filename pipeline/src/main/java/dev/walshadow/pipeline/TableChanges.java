@@ -8,6 +8,7 @@ import dev.walshadow.pipeline.ddl.ShapeChange;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.transaction.CommittedChanges;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -23,18 +24,33 @@ import org.slf4j.LoggerFactory;
 final class TableChanges {
     private static final Logger LOG = LoggerFactory.getLogger(TableChanges.class);
 
+    /** What set it aside may have been that its rows were read in a shape from before it. */
+    private static final String SHAPE_UNKNOWN = "its shape changed before the stream told of it";
+
+    private static final CatalogChange NOTHING = new CatalogChange(0, List.of());
+    private static final String NOT_IN_WAL = "it has rows that are not in the WAL";
+
     private final TargetTables tables;
     private final DescriptorLog log;
     private final List<TargetTable> opened = new ArrayList<>();
 
+    /** Of the commit at hand. */
+    private StorageScan scan;
+
     TableChanges(TargetTables tables, DescriptorLog log) {
         this.tables = tables;
         this.log = log;
+        this.scan = StorageScan.of(NOTHING, new EmptyChanges(0, 0), log);
     }
 
-    /** The generations that begin here with an opening; they have taken their tables' places. */
-    List<TargetTable> apply(CatalogChange change) {
+    /**
+     * The generations that begin here with an opening; they have taken their tables' places.
+     *
+     * @param records all that the commit wrote
+     */
+    List<TargetTable> apply(CatalogChange change, CommittedChanges records) {
         opened.clear();
+        scan = StorageScan.of(change, records, log);
         boolean rooted = false;
         for (CatalogChange.Item item : rootsFirst(change.items())) {
             switch (item) {
@@ -43,6 +59,10 @@ final class TableChanges {
                     rooted |= isPartitioned(of);
                     changed(of, change.position());
                 }
+                case CatalogChange.Taken(RelationDescriptor relation) ->
+                        taken(relation, change.position());
+                case CatalogChange.LeftOut(RelationDescriptor relation, boolean drop) ->
+                        leftOut(relation, drop, change.position());
                 case CatalogChange.Reload again -> rooted |= reload(again, change.position());
             }
         }
@@ -60,6 +80,9 @@ final class TableChanges {
         return switch (item) {
             case CatalogChange.Resumed(TargetTable table) -> table.isPartitioned();
             case CatalogChange.Changed(RelationChange of) -> isPartitioned(of);
+            case CatalogChange.Taken(RelationDescriptor relation) -> relation.kind() == 'p';
+            case CatalogChange.LeftOut(RelationDescriptor relation, boolean _) ->
+                    relation.kind() == 'p';
             case CatalogChange.Reload _ -> false;
         };
     }
@@ -77,7 +100,7 @@ final class TableChanges {
         }
         RelationDescriptor after = change.after();
         if (after == null) {
-            if (old != null) {
+            if (old != null && old.state() != TableState.DROPPED) {
                 dropped(old, position);
             }
             return;
@@ -97,7 +120,13 @@ final class TableChanges {
     private void followed(
             TargetTable old, RelationChange change, RelationDescriptor after, long position) {
         switch (old.state()) {
-            case QUARANTINED -> take(tables.quarantinedAgain(old, after));
+            case QUARANTINED -> {
+                if (change.hasOlderRows()) {
+                    anew(old, after, position, SHAPE_UNKNOWN);
+                } else {
+                    take(tables.quarantinedAgain(old, after));
+                }
+            }
             case HELD -> {
                 if (RelationShapes.shapeDiffers(old.shape(), after) != null) {
                     anew(old, after, position, "its shape changed while it waited");
@@ -121,11 +150,13 @@ final class TableChanges {
             @Nullable TargetTable old, TargetTable root, RelationChange change, long position) {
         RelationDescriptor after = Objects.requireNonNull(change.after());
         if (old == null || old.state() == TableState.DROPPED) {
-            if (change.hasOlderRows()) {
-                joinAnew(null, root, after, position, "it has rows from before it was followed");
+            if (scan.content(change) == StorageScan.Content.UNKNOWN) {
+                joinAnew(null, root, after, position, NOT_IN_WAL);
             } else {
                 join(null, root, after, position);
             }
+        } else if (old.state() == TableState.QUARANTINED && change.hasOlderRows()) {
+            joinAnew(old, root, after, position, SHAPE_UNKNOWN);
         } else if (old.state() == TableState.QUARANTINED) {
             take(tables.quarantinedAgain(old, after).join(root));
         } else if (old.root() == null || old.root().key() != root.key()) {
@@ -186,11 +217,12 @@ final class TableChanges {
                         old,
                         root,
                         tables.generation(
-                                leaf,
-                                mapped.mapping(),
-                                TableState.LOADING,
-                                position + 1,
-                                new Opening.JoinLoad(old, reason)));
+                                        leaf,
+                                        mapped.mapping(),
+                                        TableState.LOADING,
+                                        position + 1,
+                                        new Opening.JoinLoad(old, reason))
+                                .because(kept(reason)));
             }
             case Derivation.HeldBack held ->
                     heldBack(old, leaf, position + 1, String.join("; ", held.reasons()));
@@ -247,8 +279,8 @@ final class TableChanges {
     }
 
     private void appeared(RelationChange change, RelationDescriptor after, long position) {
-        if (change.hasOlderRows()) {
-            anew(null, after, position, "it has rows from before it was followed");
+        if (scan.content(change) == StorageScan.Content.UNKNOWN) {
+            anew(null, after, position, NOT_IN_WAL);
             return;
         }
         switch (tables.derive(after)) {
@@ -260,7 +292,7 @@ final class TableChanges {
                                 mapped.mapping(),
                                 TableState.LIVE,
                                 position,
-                                new Opening.Create()));
+                                new Opening.Create(null)));
             }
             case Derivation.HeldBack held ->
                     heldBack(null, after, position, String.join("; ", held.reasons()));
@@ -271,25 +303,50 @@ final class TableChanges {
             TargetTable old, RelationChange change, RelationDescriptor after, long position) {
         if (RelationShapes.shapeDiffers(old.shape(), after) != null
                 || needsRows(old, change, after)) {
-            anew(old, after, position, "its shape changed while it was loaded");
+            anew(old, after, position, whileLoading(old));
         }
+    }
+
+    /** What was passed by before it was added is still missing. */
+    private static String whileLoading(TargetTable old) {
+        boolean added = old.reason().equals(TargetTables.ADDED);
+        return added ? TargetTables.ADDED : "its shape changed while it was loaded";
     }
 
     private void live(
             TargetTable old, RelationChange change, RelationDescriptor after, long position) {
         String difference = RelationShapes.shapeDiffers(old.shape(), after);
-        if (difference == null) {
-            if (needsRows(old, change, after)) {
-                anew(old, after, position, "its storage was replaced");
+        String reason = difference == null ? "its storage was replaced" : difference;
+        StorageScan.Content content = scan.content(change);
+        if (content == StorageScan.Content.REPLACED
+                || (content == StorageScan.Content.EMPTIED && difference != null)) {
+            refilled(old, after, position, reason);
+        } else if (needsRows(old, change, after)) {
+            anew(old, after, position, reason);
+        } else if (difference != null) {
+            RelationDescriptor shape =
+                    after.kind() == 'p' ? withMissing(old, after, position) : after;
+            if (shape == null) {
+                anew(old, after, position, "its partitions have different values in a new column");
+                return;
             }
-            return;
+            decided(old, shape, position, difference);
         }
-        RelationDescriptor shape = after.kind() == 'p' ? withMissing(old, after, position) : after;
-        if (shape == null) {
-            anew(old, after, position, "its partitions have different values in a new column");
-            return;
+    }
+
+    private void refilled(TargetTable old, RelationDescriptor after, long position, String reason) {
+        switch (tables.derive(after, old)) {
+            case Derivation.Mapped mapped ->
+                    take(
+                            tables.generation(
+                                    after,
+                                    mapped.mapping(),
+                                    TableState.LIVE,
+                                    position,
+                                    new Opening.Refill(old, reason)));
+            case Derivation.HeldBack held ->
+                    heldBack(old, after, position + 1, String.join("; ", held.reasons()));
         }
-        decided(old, shape, position, difference);
     }
 
     private @Nullable RelationDescriptor withMissing(
@@ -304,15 +361,19 @@ final class TableChanges {
         return Partitions.withMissingValues(after, leaves, old.mapped().attributeNumbers());
     }
 
+    /** No row was logged with another key than the one of before, if the key has changed. */
     private void decided(
             TargetTable old, RelationDescriptor after, long position, String difference) {
-        switch (ShapeChange.decide(old.mapped(), old.shape(), after, tables.rules())) {
+        boolean rekeyable = after.kind() != 'p';
+        switch (ShapeChange.decide(old.mapped(), old.shape(), after, tables.rules(), rekeyable)) {
             case ShapeChange.Unchanged(TableMapping to) ->
                     altered(old, after, to, position, difference);
             case ShapeChange.InPlace inPlace ->
                     altered(old, after, inPlace.mapping(), position, difference);
             case ShapeChange.Beside beside ->
                     altered(old, after, beside.mapping(), position, beside.reason());
+            case ShapeChange.Rekeyed rekeyed ->
+                    altered(old, after, rekeyed.mapping(), position, rekeyed.reason());
             case ShapeChange.Load load -> anew(old, after, position, load.reason());
             case ShapeChange.HeldBack held ->
                     heldBack(old, after, position + 1, String.join("; ", held.reasons()));
@@ -336,12 +397,14 @@ final class TableChanges {
     }
 
     /** Its rows have changed, or their TIDs, in a way that the records do not tell. */
-    private static boolean needsRows(
-            TargetTable old, RelationChange change, RelationDescriptor after) {
-        RelationDescriptor before = change.before();
-        boolean moved = before != null && hasMoved(before, after);
+    private boolean needsRows(TargetTable old, RelationChange change, RelationDescriptor after) {
         boolean byTid = old.mapping() != null && old.mapped().isKeyless();
-        return change.hasOlderRows() || (moved && (byTid || after.kind() == 'm'));
+        return switch (scan.content(change)) {
+            case KEPT -> false;
+            case COPIED -> byTid || after.kind() == 'm';
+            case EMPTIED -> byTid && old.root() != null && tables.keepsDetached();
+            case REPLACED, UNKNOWN -> true;
+        };
     }
 
     private static boolean hasMoved(RelationDescriptor before, RelationDescriptor after) {
@@ -379,21 +442,27 @@ final class TableChanges {
                                     TableState.LIVE,
                                     position + 1,
                                     old == null
-                                            ? new Opening.Create()
+                                            ? new Opening.Create(null)
                                             : new Opening.Replace(old, reason)));
             case Derivation.Mapped mapped -> {
                 LOG.info("{} is loaded anew: {}", shape.label(), reason);
                 take(
                         tables.generation(
-                                shape,
-                                mapped.mapping(),
-                                TableState.LOADING,
-                                position + 1,
-                                new Opening.Load(old, reason)));
+                                        shape,
+                                        mapped.mapping(),
+                                        TableState.LOADING,
+                                        position + 1,
+                                        new Opening.Load(old, reason))
+                                .because(kept(reason)));
             }
             case Derivation.HeldBack held ->
                     heldBack(old, shape, position + 1, String.join("; ", held.reasons()));
         }
+    }
+
+    /** What the ledger has to know of a load's reason. */
+    private static String kept(String reason) {
+        return reason.equals(TargetTables.ADDED) ? reason : "";
     }
 
     /** The same, for a table that the planner found unfit in the middle of a transaction. */
@@ -419,13 +488,79 @@ final class TableChanges {
 
     private void dropped(TargetTable old, long position) {
         LOG.info("{} was dropped at {}", old.label(), Lsn.format(position));
+        end(old, position, null, "");
+    }
+
+    private void end(
+            TargetTable old, long position, TargetTables.@Nullable OnDrop policy, String reason) {
         take(
                 tables.generation(
-                        old.shape(),
-                        old.mapping(),
-                        TableState.DROPPED,
-                        position,
-                        new Opening.Drop(old)));
+                                old.shape(),
+                                old.mapping(),
+                                TableState.DROPPED,
+                                position,
+                                new Opening.Drop(old, policy))
+                        .because(reason));
+    }
+
+    // tables that somebody asked for
+
+    private void taken(RelationDescriptor relation, long position) {
+        TargetTable old = tables.find(relation.databaseOid(), relation.oid());
+        if (old != null && old.state() != TableState.DROPPED) {
+            return;
+        }
+        TargetTable root = tables.rootOf(relation, Partitions.at(log, position));
+        if (root != null) {
+            if (tables.loadsAdded()) {
+                joinAnew(old, root, relation, position, TargetTables.ADDED);
+            } else {
+                join(old, root, relation, position);
+            }
+        } else if (tables.loadsAdded()) {
+            anew(old, relation, position, TargetTables.ADDED);
+        } else {
+            takenEmpty(old, relation, position);
+        }
+    }
+
+    private void takenEmpty(@Nullable TargetTable old, RelationDescriptor relation, long position) {
+        LOG.info(
+                "{} is followed from {} on, without older rows",
+                relation.label(),
+                Lsn.format(position));
+        switch (tables.derive(relation)) {
+            case Derivation.Mapped mapped ->
+                    take(
+                            tables.generation(
+                                    relation,
+                                    mapped.mapping(),
+                                    TableState.LIVE,
+                                    position,
+                                    new Opening.Create(old)));
+            case Derivation.HeldBack held ->
+                    heldBack(old, relation, position, String.join("; ", held.reasons()));
+        }
+    }
+
+    private void leftOut(RelationDescriptor relation, boolean drop, long position) {
+        TargetTable old = tables.find(relation.databaseOid(), relation.oid());
+        if (old == null || old.state() == TableState.DROPPED) {
+            return;
+        }
+        LOG.info("{} is not followed any more from {} on", old.label(), Lsn.format(position));
+        TargetTable root =
+                old.root() == null
+                        ? null
+                        : tables.find(old.databaseOid(), old.root().relationOid());
+        if (root != null && opened.contains(root)) {
+            root.members().add(old); // what it still sends arrives before its target goes
+        }
+        end(
+                old,
+                position,
+                drop ? TargetTables.OnDrop.DROP : TargetTables.OnDrop.RETAIN,
+                TargetTables.LEFT_OUT);
     }
 
     private TargetTable take(TargetTable next) {

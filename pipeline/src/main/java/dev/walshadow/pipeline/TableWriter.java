@@ -3,9 +3,11 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.pipeline.AckLedger.Hold;
+import dev.walshadow.pipeline.encode.KnownValues;
 import dev.walshadow.pipeline.encode.RowEncoder;
 import dev.walshadow.pipeline.encode.RowMeta;
 import dev.walshadow.pipeline.encode.TableBlock;
+import dev.walshadow.pipeline.encode.ValueSources;
 import dev.walshadow.postgres.heap.TupleView;
 import dev.walshadow.transaction.RawRecord;
 import dev.walshadow.transaction.ToastValues;
@@ -32,12 +34,18 @@ final class TableWriter implements HeapChanges.Handler {
     /** A cleared block and the memory it keeps. */
     private record Spare(TableBlock block, long bytes) {}
 
+    private final @Nullable RenderAhead renderAhead;
+    private final @Nullable KnownValues learner;
+
     private boolean activated;
     private @Nullable Batch open;
     private @Nullable Deferral deferral;
     private long unreserved;
     private long lastSealNanos;
     private long lastChangeNanos;
+
+    /** The commit of the last TRUNCATE that has come. */
+    private long emptiedAt;
 
     // what the handler is called for
     private @Nullable TransactionWork work;
@@ -48,6 +56,15 @@ final class TableWriter implements HeapChanges.Handler {
         this.table = table;
         this.encoder = encoder;
         this.defaults = new DefaultValues(table.mapped());
+        this.renderAhead = encoder.foreign().isEmpty() ? null : new RenderAhead(table, encoder);
+        RecentValues recent = worker.services().recentValues();
+        // a filter keeps rows out, and with them new values that an old one would pass for
+        this.learner =
+                recent.largest() == 0
+                                || encoder.mapping().filter() != null
+                                || !worker.services().options().resolveToast()
+                        ? null
+                        : recent.learner(table);
         this.lastSealNanos = System.nanoTime() - (1L << 40);
     }
 
@@ -67,6 +84,11 @@ final class TableWriter implements HeapChanges.Handler {
         return defaults;
     }
 
+    /** Whether the large values that are encoded are kept for later versions of their rows. */
+    boolean keepsValues() {
+        return learner != null;
+    }
+
     private void activate() {
         if (!activated) {
             activated = true;
@@ -84,12 +106,44 @@ final class TableWriter implements HeapChanges.Handler {
         return lastChangeNanos - nanos > 0;
     }
 
+    /** Has the values printed that the piece's records from {@code index} on need. */
+    void lookAhead(Piece piece, int index, long position, ToastValues values) {
+        RenderAhead ahead = renderAhead;
+        // what COPY sends of such columns is text already
+        boolean loaded = piece.work.baseline && table.loadEncoder != null;
+        if (ahead == null || loaded || !table.follows(position)) {
+            return;
+        }
+        try {
+            ahead.prepare(piece, index, worker.heap(), values);
+        } catch (QuarantineException e) {
+            fail(e, position);
+        }
+    }
+
     /** One record of {@code from}; {@code meta} has its transaction. */
     void record(RawRecord record, RowMeta meta, TransactionWork from, ToastValues values)
             throws InterruptedException {
         if (!table.follows(meta.commitPosition())) {
             discard(HeapChanges.count(record));
             return;
+        }
+        if (from.baseline
+                && meta.xid() != 0
+                && Long.compareUnsigned(meta.commitPosition(), emptiedAt) <= 0) {
+            // of a transaction that was open at the backup's start: it comes when the sweep is
+            // over.
+            // The backup's own rows all come before, and earlier changes may ask for their values.
+            worker.services().metrics().droppedRecords.increment();
+            return;
+        }
+        LoadFilter.Verdict verdict = verdict(meta, from);
+        if (verdict == LoadFilter.Verdict.LEAVE_OUT) {
+            worker.services().metrics().containedRecords.increment();
+            return;
+        }
+        if (HeapChanges.isTruncate(record)) {
+            emptiedAt = meta.commitPosition();
         }
         if (!from.baseline && table.lastCommitLsn != meta.commitPosition()) {
             table.lastCommitLsn = meta.commitPosition();
@@ -99,6 +153,7 @@ final class TableWriter implements HeapChanges.Handler {
             boolean later =
                     !from.baseline
                             && (deferral != null
+                                    || verdict == LoadFilter.Verdict.KEEP
                                     || !table.isOpen()
                                     || HeapChanges.isTruncate(record));
             if (later || !encode(record, meta, from, values)) {
@@ -113,6 +168,20 @@ final class TableWriter implements HeapChanges.Handler {
         } catch (RuntimeException e) {
             fail(e, meta.commitPosition(), record.lsn());
         }
+    }
+
+    /** Of rows that a load, or the backup, has read: they are sent. */
+    private LoadFilter.Verdict verdict(RowMeta meta, TransactionWork from) {
+        if (from.baseline && meta.xid() == 0) {
+            return LoadFilter.Verdict.SEND;
+        }
+        LoadFilter.Verdict verdict = table.verdict(meta.xid(), meta.commitPosition());
+        if (from.baseline && verdict == LoadFilter.Verdict.KEEP) {
+            // of a transaction that was open at the backup's start: only changes can be kept
+            table.requireLoadFilter().spoil();
+            return LoadFilter.Verdict.LEAVE_OUT;
+        }
+        return verdict;
     }
 
     private boolean encode(
@@ -133,15 +202,26 @@ final class TableWriter implements HeapChanges.Handler {
         noteWide(tuple);
         RowEncoder loading = from.baseline ? table.loadEncoder : null;
         RowEncoder encoder = loading == null ? this.encoder : loading;
-        if (encoder.appendRow(batch.block, tuple, meta, toast) != RowEncoder.OK) {
-            if (!from.baseline && worker.services().options().resolveToast()) {
+        int rowsBefore = batch.block.rows();
+        int result =
+                learner == null || from.baseline || !tuple.hasExternal()
+                        ? encoder.appendRow(batch.block, tuple, meta, toast)
+                        : encoder.appendRow(
+                                batch.block, tuple, meta, new ValueSources(toast, learner, null));
+        if (result == RowEncoder.NEEDS_OLD_VALUE) {
+            if (from.baseline) {
+                throw encoder.valueMissing(
+                        tuple, meta, PipelineCodes.TOAST_MISSING, chunksMissing(encoder));
+            }
+            if (!fillsMissing()) {
                 return false;
             }
-            // mode disabled; or a baseline row whose chunks are gone, so a later version is coming
             worker.services().metrics().defaultedRows.increment();
             encoder.appendRowWithOld(batch.block, tuple, meta, toast, defaults);
         }
-        if (from.baseline) {
+        if (result == RowEncoder.FILTERED) {
+            batch.tombstones += batch.block.rows() - rowsBefore;
+        } else if (from.baseline) {
             batch.baselineRows++;
         }
         if (encoder.keyChanged(tuple, oldKey, meta, toast)) {
@@ -149,6 +229,28 @@ final class TableWriter implements HeapChanges.Handler {
             batch.tombstones++;
         }
         return true;
+    }
+
+    /**
+     * Whether what the last row lacks arrives as NULL (mode {@code disabled}): what an UPDATE left
+     * unchanged. While the backup's values are held, a row may lack a value of its own transaction,
+     * which began before the stream: then it is found as in mode {@code destination}, or the row is
+     * seen to be delivered. Of a torn value the same is true at any time.
+     */
+    boolean fillsMissing() {
+        Services services = worker.services();
+        return !services.options().resolveToast()
+                && table.state() != TableState.LOADING
+                && !services.baselineToast().isHeld()
+                && encoder.tornValue() == null;
+    }
+
+    private static String chunksMissing(RowEncoder encoder) {
+        String torn = encoder.tornValue();
+        return "the value lies out of line, and "
+                + (torn == null ? "no chunk of it is in the TOAST relation" : torn)
+                + ", so the source cannot show it either; check the source with pg_amcheck, give"
+                + " the row a value or delete it, then resync the table";
     }
 
     @Override
@@ -208,16 +310,24 @@ final class TableWriter implements HeapChanges.Handler {
             return;
         }
         unreserved += recordBytes;
-        PipelineOptions options = worker.services().options();
-        if (batch.block.rows() >= options.batchRows()) {
+        BatchLimits limits = worker.limits();
+        if (batch.block.rows() >= limits.rows()) {
             seal();
         } else if (unreserved >= RESERVE_STEP_BYTES) {
             unreserved = 0;
             long bytes = batch.block.bytes();
-            worker.reserve(batch, Math.max(0, bytes - batch.bytesReserved));
-            if (open == batch && bytes >= options.batchBytes()) {
+            long memory = batch.block.memoryBytes();
+            worker.reserve(batch, Math.max(0, memory - batch.bytesReserved));
+            if (open == batch && bytes >= limits.bytes()) {
                 seal();
             }
+        }
+    }
+
+    /** Hands the open batch to the inserters if it has so many bytes. */
+    void sealFrom(long bytes) {
+        if (open != null && open.block.bytes() >= bytes) {
+            seal();
         }
     }
 
@@ -263,10 +373,12 @@ final class TableWriter implements HeapChanges.Handler {
 
     /** What is already encoded or deferred is older and still goes. */
     void fail(QuarantineException failure, long position) {
+        worker.services().recentValues().removeAll(table);
         worker.services().failures().setAside(table, failure, position);
     }
 
     void fail(RuntimeException failure, long position, long recordLsn) {
+        worker.services().recentValues().removeAll(table);
         worker.services().failures().setAside(table, failure, position, recordLsn);
     }
 
@@ -328,6 +440,11 @@ final class TableWriter implements HeapChanges.Handler {
         return deferral == null;
     }
 
+    /** Everything up to this commit position has been encoded. */
+    boolean hasPassed(long position) {
+        return deferral == null || deferral.hasPassed(position);
+    }
+
     /** Seals what is open; true if nothing that waits here has a question under way. */
     boolean paused() {
         seal();
@@ -336,7 +453,7 @@ final class TableWriter implements HeapChanges.Handler {
 
     /** Takes a block back for reuse; any thread. */
     void recycle(TableBlock block) {
-        long bytes = block.bytes();
+        long bytes = block.memoryBytes();
         if (worker.keepSpare(bytes)) {
             block.clear();
             spares.add(new Spare(block, bytes));

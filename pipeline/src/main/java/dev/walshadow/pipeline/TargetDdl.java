@@ -56,10 +56,15 @@ final class TargetDdl {
                 until(table, () -> leave(load.previous(), table));
                 beginLoad(table, load.reason());
             }
+            case Opening.Refill refill -> beginRefill(table, refill);
             case Opening.Join _ -> join(table);
             case Opening.JoinLoad load -> beginLoadInPlace(table, load);
             case Opening.Replace replace -> replace(table, replace);
-            case Opening.Drop drop -> drop(table, drop.previous());
+            case Opening.Drop drop ->
+                    drop(
+                            table,
+                            drop.previous(),
+                            drop.policy() == null ? tables.onDrop() : drop.policy());
             case Opening.Hold hold -> hold(table, hold.previous());
         }
     }
@@ -90,6 +95,7 @@ final class TargetDdl {
                 () -> {
                     client.execute(Ddl.createDatabase(name.database()));
                     makeRoom(table, name);
+                    setUnfitAside(table, name);
                     client.execute(
                             table.mapped()
                                     .toDdl(name.database(), name.table(), names.comment(table)));
@@ -99,10 +105,25 @@ final class TargetDdl {
                 });
     }
 
+    /** The table was followed before, and has changed since. */
+    private void setUnfitAside(TargetTable table, TargetName name) {
+        TableShape kept = TableShape.read(client, name.database(), name.table());
+        if (kept != null && !table.mapped().differences(kept).isEmpty()) {
+            setAside(name);
+        }
+    }
+
+    private void setAside(TargetName name) {
+        TargetName aside = aside(name);
+        LOG.info("{} of a dropped table is kept as {}", name, aside);
+        client.execute(rename(name, aside));
+    }
+
     /** Makes the table that is there fit; what ClickHouse refuses to do is loaded instead. */
     private void alter(TargetTable table, Opening.Alter alter) throws InterruptedException {
         ShapeChange change =
-                ShapeChange.decide(alter.from(), alter.before(), table.shape(), tables.rules());
+                ShapeChange.decide(
+                        alter.from(), alter.before(), table.shape(), tables.rules(), true);
         try {
             until(
                     table,
@@ -112,14 +133,15 @@ final class TargetDdl {
                                         alter.from(), table.fromPosition(), table.mapped()));
                         tables.record(table);
                     });
-            TargetName name = move(table);
-            until(
-                    table,
-                    () -> {
-                        alter(table, name, alter.from(), change);
-                        table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
-                        tables.record(table);
-                    });
+            if (!alterFromTheStart(table, alter, change)) {
+                TargetName name = move(table);
+                until(
+                        table,
+                        () -> {
+                            alter(table, name, alter.from(), change);
+                            altered(table);
+                        });
+            }
         } catch (QuarantineException e) {
             // what a partitioned table has is its partitions'; it cannot be loaded by itself
             if (e.code().equals(PipelineCodes.NAME_COLLISION) || table.isPartitioned()) {
@@ -128,6 +150,53 @@ final class TargetDdl {
             LOG.warn("{} cannot be altered: {}", table.label(), e.getMessage());
             table.load();
             beginLoad(table, "ClickHouse refused to alter it: " + e.getMessage());
+        }
+    }
+
+    private void altered(TargetTable table) {
+        table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+        tables.record(table);
+    }
+
+    /**
+     * Where this process has had the table under its name until now, and nothing of the change can
+     * have been begun, ClickHouse is asked for neither: in a storm of changes its time is scarce.
+     *
+     * @return false if that is not so, or ClickHouse refuses: then it is to be looked into
+     */
+    private boolean alterFromTheStart(TargetTable table, Opening.Alter alter, ShapeChange change)
+            throws InterruptedException {
+        TargetName name = TargetName.of(table.mapped());
+        TargetTable previous = alter.previous();
+        if (!(change instanceof ShapeChange.InPlace)
+                || previous == null
+                || !previous.place().equals(name)) {
+            return false;
+        }
+        claim(table, name);
+        boolean[] begun = new boolean[1];
+        try {
+            until(
+                    table,
+                    () -> {
+                        if (begun[0]) {
+                            alter(table, name, alter.from(), change);
+                        } else {
+                            begun[0] = true;
+                            TableAlteration.inPlaceFromTheStart(
+                                    client,
+                                    name.database(),
+                                    name.table(),
+                                    alter.from(),
+                                    table.mapped(),
+                                    table.shape());
+                        }
+                        altered(table);
+                    });
+            return true;
+        } catch (QuarantineException e) {
+            LOG.debug("{}: {}; looking into it", table.label(), e.getMessage());
+            return false;
         }
     }
 
@@ -153,8 +222,19 @@ final class TargetDdl {
                         scratch.table(),
                         from,
                         table.mapped(),
-                        table.shape(),
-                        tables.encoding(table.shape()));
+                        table.shape());
+            }
+            case ShapeChange.Rekeyed _ -> {
+                TargetName scratch = names.scratch("beside", table);
+                TableAlteration.rekeyed(
+                        client,
+                        name.database(),
+                        name.table(),
+                        scratch.database(),
+                        scratch.table(),
+                        from,
+                        table.mapped(),
+                        table.shape());
             }
             case ShapeChange.Load load -> throw notAlterable(table, load.reason());
             case ShapeChange.HeldBack held ->
@@ -206,38 +286,61 @@ final class TargetDdl {
         return name;
     }
 
-    /** Where the table is; {@code wanted} if it is there. */
+    /** Where the table is; {@code wanted} if it is there: asking for all reads every table's. */
     private TargetName home(TargetTable table, TargetName wanted) {
+        if (names.comment(table).equals(commentOf(wanted))) {
+            return wanted;
+        }
         List<TargetName> places = places(table);
         if (places.isEmpty()) {
             throw new QuarantineException(
                     PipelineCodes.TARGET_MISSING,
                     "the table of " + table.label() + " is not in ClickHouse any more");
         }
-        return places.contains(wanted) ? wanted : places.getFirst();
+        return places.getFirst();
     }
 
     // loads
 
     private void beginLoad(TargetTable table, String reason) throws InterruptedException {
         TargetName staging = names.scratch("loading", table);
-        TableMapping mapping = table.mapped();
         until(
                 table,
                 () -> {
                     table.pin(new TargetTable.Pin(null, table.fromPosition(), null));
                     tables.record(table);
-                    client.execute(Ddl.dropTable(staging.database(), staging.table()));
-                    client.execute(
-                            mapping.toDdl(
-                                    staging.database(),
-                                    staging.table(),
-                                    names.stagingComment(table)));
+                    createStaging(table, staging);
                 });
         quarantine.remove(table.databaseOid(), table.relationOid());
         takePlace(table);
         table.stage(staging);
         events.loadWanted(new LoadTicket(table, reason));
+    }
+
+    /**
+     * The ledger keeps the table that readers see, with all that is below this commit; this commit
+     * comes again until the staging table has taken its place.
+     */
+    private void beginRefill(TargetTable table, Opening.Refill refill) throws InterruptedException {
+        LOG.info("{} is filled anew from the WAL: {}", table.label(), refill.reason());
+        TargetName staging = names.scratch("loading", table);
+        TableMapping before = refill.previous().mapped();
+        until(
+                table,
+                () -> {
+                    table.pin(new TargetTable.Pin(before, table.fromPosition() - 1, null));
+                    tables.record(table);
+                    createStaging(table, staging);
+                });
+        takePlace(table);
+        table.refill(staging);
+    }
+
+    private void createStaging(TargetTable table, TargetName staging) {
+        client.execute(Ddl.dropTable(staging.database(), staging.table()));
+        client.execute(
+                table.mapped()
+                        .toDdl(staging.database(), staging.table(), names.stagingComment(table)));
     }
 
     // partitions
@@ -268,9 +371,9 @@ final class TargetDdl {
                             table.mapped(),
                             table.relationOid(),
                             table.place(),
-                            table.fromPosition() - 1);
+                            table.requireLoadFilter().containedTo());
                     dropCopies(table, table.place());
-                    table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    table.pin(new TargetTable.Pin(table.mapped(), arrivedBelow(table), null));
                     table.unstage(table.place());
                     tables.record(table);
                 });
@@ -357,7 +460,7 @@ final class TargetDdl {
                                         : rename(staging, name));
                     }
                     mark(table, name);
-                    table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
+                    table.pin(new TargetTable.Pin(table.mapped(), arrivedBelow(table), null));
                     table.unstage(name);
                     tables.record(table);
                 });
@@ -368,6 +471,12 @@ final class TargetDdl {
                     client.execute(Ddl.dropTable(staging.database(), staging.table()));
                     dropCopies(table, name);
                 });
+    }
+
+    /** What a load's rows contain must not come again, as if they did not. */
+    private static long arrivedBelow(TargetTable table) {
+        LoadFilter filter = table.loadFilter();
+        return filter == null ? table.fromPosition() : filter.completeTo() + 1;
     }
 
     private boolean isStaging(TargetTable table, TargetName name) {
@@ -385,7 +494,7 @@ final class TargetDdl {
 
     // ends
 
-    private void drop(TargetTable table, @Nullable TargetTable previous)
+    private void drop(TargetTable table, @Nullable TargetTable previous, TargetTables.OnDrop policy)
             throws InterruptedException {
         until(
                 table,
@@ -393,7 +502,7 @@ final class TargetDdl {
                     dropStaging(table, previous);
                     leave(previous, table);
                     for (TargetName name : places(table)) {
-                        end(table, name);
+                        end(table, name, policy);
                     }
                     table.pin(new TargetTable.Pin(table.mapping(), table.fromPosition(), null));
                     tables.record(table);
@@ -402,8 +511,8 @@ final class TargetDdl {
         names.release(table);
     }
 
-    private void end(TargetTable table, TargetName name) {
-        switch (tables.onDrop()) {
+    private void end(TargetTable table, TargetName name, TargetTables.OnDrop policy) {
+        switch (policy) {
             case RETAIN -> {}
             case WARN ->
                     LOG.warn(
@@ -477,9 +586,7 @@ final class TargetDdl {
             return;
         }
         if (names.isOurs(comment)) {
-            TargetName aside = aside(name);
-            LOG.info("{} of a dropped table is kept as {}", name, aside);
-            client.execute(rename(name, aside));
+            setAside(name);
             return;
         }
         TableShape existing = TableShape.read(client, name.database(), name.table());
@@ -487,15 +594,18 @@ final class TargetDdl {
             return;
         }
         List<String> differences = table.mapped().differences(existing);
-        boolean filled = client.queryValue("SELECT 1 FROM " + name.quoted() + " LIMIT 1") != null;
-        if (!differences.isEmpty() || filled) {
+        boolean inTheWay = !differences.isEmpty() || ExistingTables.isFilled(client, name);
+        if (inTheWay && tables.onExisting() == TargetTables.OnExisting.REPLACE) {
+            ExistingTables.moveAside(client, name, "_replaced");
+        } else if (inTheWay) {
             throw new QuarantineException(
                     PipelineCodes.TARGET_NOT_EMPTY,
                     table.label()
                             + " cannot arrive in "
                             + name
-                            + ", which exists and is not walshadow's: drop or rename that table,"
-                            + " then load "
+                            + ", which exists and is not walshadow's"
+                            + (differences.isEmpty() ? "" : ": " + String.join("; ", differences))
+                            + ". Drop or rename that table, then load "
                             + table.label()
                             + " anew");
         }
@@ -513,11 +623,7 @@ final class TargetDdl {
     }
 
     private void mark(TargetTable table, TargetName name) {
-        client.execute(comment(name, names.comment(table)));
-    }
-
-    private static String comment(TargetName name, String text) {
-        return "ALTER TABLE " + name.quoted() + " MODIFY COMMENT " + Ddl.literal(text);
+        client.execute(names.marking(table, name));
     }
 
     private static String rename(TargetName from, TargetName to) {

@@ -1,5 +1,6 @@
 package dev.walshadow.pipeline;
 
+import dev.walshadow.clickhouse.Ddl;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
@@ -10,6 +11,9 @@ import org.jspecify.annotations.Nullable;
  * ours. Thread safe.
  */
 final class TargetNames {
+    /** The names of {@link #scratch} tables that hold nothing of value once their maker is gone. */
+    static final String UNFINISHED = "^(loading|beside)_[0-9]+_[0-9]+$";
+
     private final String metadataDatabase;
     private final long systemIdentifier;
     private final LongFunction<@Nullable TargetTable> tables;
@@ -79,6 +83,11 @@ final class TargetNames {
         return mark() + oids(table);
     }
 
+    /** The statement that gives the table in that place this comment. */
+    String marking(TargetTable table, TargetName place) {
+        return "ALTER TABLE " + place.quoted() + " MODIFY COMMENT " + Ddl.literal(comment(table));
+    }
+
     String stagingComment(TargetTable table) {
         return mark() + oids(table) + ", loading";
     }
@@ -92,6 +101,11 @@ final class TargetNames {
     }
 
     private String mark() {
+        return mark(systemIdentifier);
+    }
+
+    /** How the comment of every table begins that belongs to a source. */
+    static String mark(long systemIdentifier) {
         return "walshadow: source " + Long.toUnsignedString(systemIdentifier) + ", table ";
     }
 

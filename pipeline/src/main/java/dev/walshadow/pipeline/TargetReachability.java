@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether ClickHouse answers, told once per change: as a whole (network) and per table (too many
- * parts, rights, memory). Thread safe.
+ * Whether ClickHouse answers, told once per change: as a whole (network) to {@link PipelineEvents},
+ * per table (too many parts, rights, memory) to the log. Thread safe.
  */
 final class TargetReachability {
     private static final Logger log = LoggerFactory.getLogger(TargetReachability.class);
@@ -21,13 +21,15 @@ final class TargetReachability {
 
     private final PipelineEvents events;
     private final PipelineMetrics metrics;
+    private final TargetGate gate;
     private final Set<String> busyTables = ConcurrentHashMap.newKeySet();
     private boolean reachable = true;
     private volatile long answeredNanos = System.nanoTime();
 
-    TargetReachability(PipelineEvents events, PipelineMetrics metrics) {
+    TargetReachability(PipelineEvents events, PipelineMetrics metrics, TargetGate gate) {
         this.events = events;
         this.metrics = metrics;
+        this.gate = gate;
     }
 
     /**
@@ -51,7 +53,6 @@ final class TargetReachability {
             return;
         }
         if (startedNanos - answeredNanos >= 0 && change(false)) {
-            log.warn("waiting for ClickHouse: {}", reason);
             events.targetReachable(false, reason);
         }
     }
@@ -62,13 +63,15 @@ final class TargetReachability {
     }
 
     /**
-     * Asks until ClickHouse has answered success; what it refuses is thrown.
+     * Asks until ClickHouse has answered success, waiting at the gate before each time; what it
+     * refuses is thrown.
      *
      * @throws dev.walshadow.base.QuarantineException if ClickHouse refuses
      */
     void until(TargetTable table, Attempt attempt) throws InterruptedException {
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         while (true) {
+            gate.enter();
             long started = System.nanoTime();
             try {
                 attempt.run();
@@ -80,8 +83,10 @@ final class TargetReachability {
                 }
                 metrics.retries.increment();
                 failed(table, e, started);
-                backoff.pause();
+            } finally {
+                gate.leave();
             }
+            backoff.pause();
         }
     }
 
@@ -95,7 +100,6 @@ final class TargetReachability {
             log.info("{}: ClickHouse takes it again", what);
         }
         if (change(true)) {
-            log.info("ClickHouse answers again");
             events.targetReachable(true, "");
         }
     }

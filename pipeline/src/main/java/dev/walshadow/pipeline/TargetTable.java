@@ -3,12 +3,17 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
+import dev.walshadow.pipeline.encode.PolicyCounts;
 import dev.walshadow.pipeline.encode.RowEncoder;
 import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.encode.ValueLimits;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
@@ -35,6 +40,12 @@ final class TargetTable {
 
     /** Its rows go to a staging table that takes the target's place when it is complete. */
     private volatile boolean staged;
+
+    /** The same, but its rows come in the WAL, and come again after a restart. */
+    private volatile boolean refilled;
+
+    /** What becomes of changes while its rows are read from the source; kept when they are. */
+    private volatile @Nullable LoadFilter loadFilter;
 
     private volatile boolean open;
 
@@ -125,6 +136,12 @@ final class TargetTable {
                 new TargetTable(shape, null, encoding, TableState.HELD, fromPosition, opening);
         table.reason = reason;
         return table;
+    }
+
+    /** Why it is as it is, for people. Before it is published. */
+    TargetTable because(String why) {
+        reason = why;
+        return this;
     }
 
     /** What was found on the way: nothing is sent to it from now on. */
@@ -225,19 +242,50 @@ final class TargetTable {
 
     /** Its rows are collected in a staging table. */
     void stage(TargetName staging) {
+        loadFilter = new LoadFilter(false);
         staged = true;
         place = staging;
     }
 
     /** Its rows are loaded into the partitioned table's table, which others use meanwhile. */
     void stageInPlace() {
+        loadFilter = new LoadFilter(true);
         staged = true;
+    }
+
+    /** Null unless its rows come, or came, from the source. */
+    @Nullable LoadFilter loadFilter() {
+        return loadFilter;
+    }
+
+    /** The same where they do. */
+    LoadFilter requireLoadFilter() {
+        LoadFilter present = loadFilter;
+        Invariant.check(present != null, "a table that is loaded has a filter");
+        return Objects.requireNonNull(present);
+    }
+
+    /** What becomes of a change of this commit. */
+    LoadFilter.Verdict verdict(int xid, long commitPosition) {
+        LoadFilter filter = loadFilter;
+        return filter == null ? LoadFilter.Verdict.SEND : filter.verdict(xid, commitPosition);
+    }
+
+    boolean isRefilled() {
+        return refilled;
+    }
+
+    /** Its rows are collected in a staging table, from one commit's records. */
+    void refill(TargetName staging) {
+        refilled = true;
+        place = staging;
     }
 
     /** The staging table has become the target. */
     void unstage(TargetName target) {
         place = target;
         staged = false;
+        refilled = false;
     }
 
     /** Its rows are not wanted any more: a later generation brings everything itself. */
@@ -295,8 +343,13 @@ final class TargetTable {
         return Objects.requireNonNull(present);
     }
 
-    RowEncoder compile() {
-        return RowEncoder.compile(shape, mapped(), encoding);
+    RowEncoder compile(ValueLimits limits) {
+        return RowEncoder.compile(shape, mapped(), encoding, limits.of(shape.name()));
+    }
+
+    /** An encoder that looks ahead for another. */
+    RowEncoder ahead(RowEncoder encoder) {
+        return encoder.ahead(shape, encoding);
     }
 
     TableState state() {
@@ -419,6 +472,33 @@ final class TargetTable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** By column the values that policies changed, of the WAL and of a load, in this generation. */
+    Map<String, Map<PolicyCounts.Policy, Long>> changedValues() {
+        Map<String, Map<PolicyCounts.Policy, Long>> changed = new TreeMap<>();
+        TableWriter writing = writer;
+        RowEncoder loading = loadEncoder;
+        if (writing != null) {
+            addChanged(writing.encoder(), changed);
+        }
+        if (loading != null) {
+            addChanged(loading, changed);
+        }
+        return changed;
+    }
+
+    private static void addChanged(
+            RowEncoder encoder, Map<String, Map<PolicyCounts.Policy, Long>> changed) {
+        encoder.counts()
+                .byColumn()
+                .forEach((column, counts) -> {
+                    Map<PolicyCounts.Policy, Long> of =
+                            changed.computeIfAbsent(
+                                    encoder.mapping().blockNames().get(column),
+                                    _ -> new EnumMap<>(PolicyCounts.Policy.class));
+                    counts.forEach((policy, count) -> of.merge(policy, count, Long::sum));
+                });
     }
 
     TableStatus status() {

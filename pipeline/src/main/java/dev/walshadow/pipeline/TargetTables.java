@@ -1,7 +1,6 @@
 package dev.walshadow.pipeline;
 
 import dev.walshadow.base.ConfigurationException;
-import dev.walshadow.base.HaltException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.Partitions;
@@ -22,11 +21,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.function.IntFunction;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +33,13 @@ import org.slf4j.LoggerFactory;
  * reads are safe from any thread.
  */
 public final class TargetTables {
-    private static final int CREATES_AT_ONCE = 8;
+    /**
+     * Reason of a table that was not followed from the first; the ledger keeps it for a restart.
+     */
+    static final String ADDED = "it was added";
+
+    /** Why a table is not followed any more though it is there. */
+    static final String LEFT_OUT = "it is not selected any more";
 
     private static final Logger log = LoggerFactory.getLogger(TargetTables.class);
 
@@ -48,6 +50,8 @@ public final class TargetTables {
      * @param encoding of a source database's text, by its OID
      * @param onDrop what becomes of a table that is dropped on the source
      * @param keepsDetached rows of a partition that is detached, dropped or truncated stay
+     * @param loadsAdded the existing rows of tables that are added later are loaded
+     * @param onExisting what becomes of tables that are where ours are to be
      */
     public record Options(
             String metadataDatabase,
@@ -56,7 +60,53 @@ public final class TargetTables {
             MappingRules rules,
             IntFunction<SourceEncoding> encoding,
             OnDrop onDrop,
-            boolean keepsDetached) {}
+            boolean keepsDetached,
+            boolean loadsAdded,
+            OnExisting onExisting) {
+        /** Tables that are added later are loaded; nothing that exists is touched. */
+        public Options(
+                String metadataDatabase,
+                long systemIdentifier,
+                String sourceName,
+                MappingRules rules,
+                IntFunction<SourceEncoding> encoding,
+                OnDrop onDrop,
+                boolean keepsDetached) {
+            this(
+                    metadataDatabase,
+                    systemIdentifier,
+                    sourceName,
+                    rules,
+                    encoding,
+                    onDrop,
+                    keepsDetached,
+                    true,
+                    OnExisting.REFUSE);
+        }
+
+        Options withOnExisting(OnExisting policy) {
+            return new Options(
+                    metadataDatabase,
+                    systemIdentifier,
+                    sourceName,
+                    rules,
+                    encoding,
+                    onDrop,
+                    keepsDetached,
+                    loadsAdded,
+                    policy);
+        }
+    }
+
+    /** A table in ClickHouse is where one of ours is to be. */
+    public enum OnExisting {
+        /** It stays as it is, and nothing is attached, unless it is empty and in shape. */
+        REFUSE,
+        /** It is emptied and used if it is in shape. */
+        EMPTY,
+        /** It is kept under another name. */
+        REPLACE
+    }
 
     /** A table was dropped on the source. */
     public enum OnDrop {
@@ -76,8 +126,11 @@ public final class TargetTables {
     private final Map<Long, Written> written = new ConcurrentHashMap<>();
     private final TargetNames names;
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
+    private final LedgerRecorder<TargetTable> recorder =
+            new LedgerRecorder<>(recorded -> write(recorded.stream().map(this::row).toList()));
     private volatile boolean loadsOnly;
     private boolean metadataExists;
+    private boolean unfinished;
 
     /** What the ledger says. */
     private record Written(TableState state, long position) {}
@@ -126,15 +179,40 @@ public final class TargetTables {
 
     /** What {@link #attach} would refuse, each with its remedy. Changes nothing. */
     public List<String> problems(Collection<RelationDescriptor> selected) {
-        return new AttachCheck(client, options, ledger).problems(selected);
+        return new AttachCheck(client, options, ledger, unfinished).problems(selected);
     }
 
     /**
-     * The attach that filled the ledger's tables was not finished, and begins anew: all of them may
-     * be dropped. Before {@link #problems} and {@link #attach}.
+     * The attach that filled the ledger's tables was not finished: whatever they hold is ours, and
+     * may be dropped. Before {@link #problems}, {@link #goOn} and {@link #attach}.
      */
+    public void leftUnfinished() {
+        unfinished = true;
+    }
+
+    /** The same, and that attach begins anew. Before {@link #attach}. */
     public void startOver() {
+        leftUnfinished();
         ledger.replaceAll((_, row) -> row.startedOver());
+    }
+
+    /**
+     * Goes on with an attach that was not finished: its tables keep what they have, and wait for
+     * the rest of their baseline. As {@link #attach} otherwise.
+     *
+     * @return why not, and nothing was changed; null if it goes on
+     */
+    public @Nullable String goOn(
+            Collection<RelationDescriptor> selected, Partitions.Lookup parents, long baselineLsn) {
+        String difference =
+                UnfinishedAttach.difference(client, options.rules(), ledger, selected, baselineLsn);
+        if (difference != null) {
+            return difference;
+        }
+        List<LedgerRow> rows = new ArrayList<>();
+        takeAll(selected, parents, baselineLsn, rows);
+        write(rows);
+        return null;
     }
 
     /**
@@ -154,62 +232,64 @@ public final class TargetTables {
                     "the tables cannot be attached; nothing was changed:\n"
                             + String.join("\n", problems));
         }
-        startOver();
+        ledger.replaceAll((_, row) -> row.startedOver());
         metadata.create();
         metadataExists = true;
+        TargetCreation creation = new TargetCreation(client, names);
+        List<LedgerRow> rows = new ArrayList<>();
+        List<TargetTable> made = takeAll(selected, parents, baselineLsn, rows);
+        List<TargetTable> existing =
+                new ExistingTables(client, options.onExisting()).takeOver(made, unfinishedNames());
+        rows.addAll(creation.dropUnfinished(ledger, selected, unfinished, names(existing)));
+        // named in the ledger before they exist: what is there afterwards is ours to drop
+        write(rows);
+        creation.createAll(made, existing);
+    }
+
+    /** What an attach has made that was not finished. */
+    private Set<TargetName> unfinishedNames() {
+        Set<TargetName> made = new HashSet<>();
+        if (unfinished) {
+            for (LedgerRow row : ledger.values()) {
+                if (row.hasTarget()) {
+                    made.add(new TargetName(row.targetDatabase(), row.targetTable()));
+                }
+            }
+        }
+        return made;
+    }
+
+    private static Set<TargetName> names(List<TargetTable> of) {
+        Set<TargetName> found = new HashSet<>();
+        of.forEach(table -> found.add(TargetName.of(table.mapped())));
+        return found;
+    }
+
+    /** Returns those with a table of their own in ClickHouse; {@code rows} gets all. */
+    private List<TargetTable> takeAll(
+            Collection<RelationDescriptor> selected,
+            Partitions.Lookup parents,
+            long baselineLsn,
+            List<LedgerRow> rows) {
         tables.clear();
         names.clear();
-        List<LedgerRow> rows = new ArrayList<>();
-        List<TargetTable> toCreate = new ArrayList<>();
+        List<TargetTable> own = new ArrayList<>();
         for (RelationDescriptor shape : rootsFirst(selected)) {
-            LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
             TargetTable root = rootOf(shape, parents);
-            TargetTable table = root == null ? attached(row, shape) : joined(shape, root);
+            TargetTable table = root == null ? attached(shape) : joined(shape, root);
             if (table.state() == TableState.LOADING) {
                 table.setBaselineLsn(baselineLsn);
-                if (root != null) {
-                    put(table);
-                    rows.add(row(table));
-                    continue;
-                }
-                if (table.isPartitioned()) {
-                    table.loaded(); // its rows are its partitions'
-                }
-                toCreate.add(table);
-                if (row != null && row.state() == TableState.LOADING) {
-                    client.execute(Ddl.dropTable(row.targetDatabase(), row.targetTable()));
+                if (root == null) {
+                    own.add(table);
+                    if (table.isPartitioned()) {
+                        table.loaded(); // its rows are its partitions'
+                    }
                 }
             }
             put(table);
             rows.add(row(table));
         }
-        // named in the ledger before they exist: what is there afterwards is ours to drop
-        write(rows);
-        createAll(toCreate);
-    }
-
-    private void createAll(List<TargetTable> toCreate) {
-        toCreate.stream()
-                .map(table -> table.mapped().database())
-                .distinct()
-                .forEach(database -> client.execute(Ddl.createDatabase(database)));
-        try (ExecutorService pool =
-                Executors.newFixedThreadPool(CREATES_AT_ONCE, Thread.ofVirtual().factory())) {
-            List<Future<?>> creations = new ArrayList<>();
-            for (TargetTable table : toCreate) {
-                creations.add(pool.submit(() -> create(table)));
-            }
-            for (Future<?> creation : creations) {
-                creation.get();
-            }
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof RuntimeException known
-                    ? known
-                    : new IllegalStateException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new HaltException(PipelineCodes.STOPPED, "interrupted while creating tables", e);
-        }
+        return own;
     }
 
     /** A partition at the first attach. */
@@ -251,26 +331,7 @@ public final class TargetTables {
         }
     }
 
-    private void create(TargetTable table) {
-        TargetName name = TargetName.of(table.mapped());
-        client.execute(table.mapped().toDdl(name.database(), name.table(), names.comment(table)));
-    }
-
-    private TargetTable attached(@Nullable LedgerRow row, RelationDescriptor shape) {
-        if (row != null && row.state() == TableState.LIVE) {
-            TableMapping pinned = options.rules().pinned(row.mapping());
-            String difference = PinnedShape.difference(pinned, shape, options.rules());
-            if (difference != null) {
-                return held(
-                        shape,
-                        "its shape is not the one that was attached: "
-                                + difference
-                                + "; load it anew");
-            }
-            TargetTable table = table(shape, pinned, row.state());
-            table.setBaselineLsn(row.baselineLsn());
-            return table;
-        }
+    private TargetTable attached(RelationDescriptor shape) {
         return switch (TableMapping.derive(shape, options.rules())) {
             case Derivation.Mapped mapped -> {
                 mapped.notes().forEach(note -> log.info("{}", note));
@@ -301,27 +362,65 @@ public final class TargetTables {
         Invariant.check(metadataExists, "what is resumed was attached before");
         tables.clear();
         names.clear();
+        dropUnfinished();
         Resumption resumption = new Resumption(this, log, durablePosition);
-        List<LedgerRow> rows = new ArrayList<>(ledger.values());
-        rows.sort(Comparator.comparing(row -> row.rootOid() != 0)); // partitioned tables first
-        for (LedgerRow row : rows) {
-            TargetTable table = resumption.of(row, selected);
+        // what a partition belongs to comes first, whichever of them the ledger has
+        resumeRows(resumption, selected, row -> row.rootOid() == 0);
+        resumeOthers(resumption, log, durablePosition, selected, shape -> shape.kind() == 'p');
+        resumeRows(resumption, selected, row -> row.rootOid() != 0);
+        resumeOthers(resumption, log, durablePosition, selected, shape -> shape.kind() != 'p');
+    }
+
+    private void resumeRows(Resumption resumption, Selected selected, Predicate<LedgerRow> which) {
+        for (LedgerRow row : ledger.values()) {
+            TargetTable table = which.test(row) ? resumption.of(row, selected) : null;
             if (table != null) {
                 put(table);
                 written.put(table.key(), new Written(row.state(), row.positionLsn()));
             }
         }
-        for (RelationDescriptor shape : rootsFirst(log.active(durablePosition))) {
+    }
+
+    /** Those that are selected and not in the ledger. */
+    private void resumeOthers(
+            Resumption resumption,
+            DescriptorLog log,
+            long durablePosition,
+            Selected selected,
+            Predicate<RelationDescriptor> which) {
+        for (RelationDescriptor shape : log.active(durablePosition)) {
             long key = Quarantine.key(shape.databaseOid(), shape.oid());
-            if (selected.test(shape, durablePosition) && !ledger.containsKey(key)) {
+            LedgerRow row = ledger.get(key);
+            boolean known = row != null && row.state() != TableState.DROPPED;
+            if (which.test(shape)
+                    && !known
+                    && !tables.containsKey(key)
+                    && selected.test(shape, durablePosition)) {
                 put(resumption.selectedLater(shape));
             }
         }
     }
 
+    /** Copies that an earlier process did not finish; whatever needs one begins it anew. */
+    private void dropUnfinished() {
+        client.query(
+                        "SELECT name FROM system.tables WHERE match(name, "
+                                + Ddl.literal(TargetNames.UNFINISHED)
+                                + ") AND database = "
+                                + Ddl.literal(options.metadataDatabase()))
+                .forEach(row ->
+                        client.execute(
+                                Ddl.dropTable(options.metadataDatabase(), String.valueOf(row[0]))));
+    }
+
     /** Whether a relation is to be followed, as it is at a position. */
     public interface Selected {
         boolean test(RelationDescriptor relation, long position);
+
+        /** Of one that is not to be followed any more: whether its rows go too. */
+        default boolean dropsRows(RelationDescriptor relation) {
+            return false;
+        }
     }
 
     // generations; the planner of transactions is the only one who replaces them
@@ -421,12 +520,20 @@ public final class TargetTables {
         loadsOnly = now;
     }
 
+    boolean loadsAdded() {
+        return options.loadsAdded();
+    }
+
     boolean keepsDetached() {
         return options.keepsDetached();
     }
 
     OnDrop onDrop() {
         return options.onDrop();
+    }
+
+    OnExisting onExisting() {
+        return options.onExisting();
     }
 
     TargetNames names() {
@@ -467,9 +574,12 @@ public final class TargetTables {
         return root == null ? 0 : root.relationOid();
     }
 
-    /** Writes what the ledger says of a table; throws what the client throws. */
-    synchronized void record(TargetTable table) {
-        write(List.of(row(table)));
+    /**
+     * Writes what the ledger says of a table; throws what the client throws. Tables that wait for
+     * the same are written together: each insert of its own is a part of its own.
+     */
+    void record(TargetTable table) {
+        recorder.record(table);
     }
 
     private void write(List<LedgerRow> rows) {
@@ -486,19 +596,21 @@ public final class TargetTables {
      *
      * @return false if there was nothing to write
      */
-    synchronized boolean writeChanges() {
-        List<LedgerRow> rows = new ArrayList<>();
-        for (TargetTable table : tables.values()) {
-            if (!table.isOpen() || table.isStaged()) {
-                continue; // what is on its way writes itself
+    boolean writeChanges() {
+        return recorder.alone(() -> {
+            List<LedgerRow> rows = new ArrayList<>();
+            for (TargetTable table : tables.values()) {
+                if (!table.isOpen() || table.isStaged()) {
+                    continue; // what is on its way writes itself
+                }
+                Written now = new Written(table.state(), table.positionLsn());
+                if (!now.equals(written.get(table.key()))) {
+                    rows.add(row(table));
+                }
             }
-            Written now = new Written(table.state(), table.positionLsn());
-            if (!now.equals(written.get(table.key()))) {
-                rows.add(row(table));
-            }
-        }
-        write(rows);
-        return !rows.isEmpty();
+            write(rows);
+            return !rows.isEmpty();
+        });
     }
 
     void writeWatermark(Watermark watermark) {

@@ -37,8 +37,15 @@ final class TransactionWork {
         this.catalog = catalog;
     }
 
-    static TransactionWork committed(CommittedChanges changes, AckLedger ledger, long sequence) {
-        return new TransactionWork(changes, ledger, sequence, false, null, null);
+    /**
+     * @param catalog what the same commit changed of tables; null: nothing
+     */
+    static TransactionWork committed(
+            CommittedChanges changes,
+            @Nullable CatalogChange catalog,
+            AckLedger ledger,
+            long sequence) {
+        return new TransactionWork(changes, ledger, sequence, false, null, catalog);
     }
 
     /**
@@ -52,6 +59,7 @@ final class TransactionWork {
         return new TransactionWork(changes, ledger, sequence, true, target, null);
     }
 
+    /** A change of tables by a commit without rows, or by nobody. */
     static TransactionWork catalog(CatalogChange change, AckLedger ledger, long sequence) {
         // before the commit's own rows, which count from its position on
         long position = change.position() - 1;

@@ -260,8 +260,8 @@ final class KeylessTablesTest {
         ItemsTable items = keyless("asked");
         try (PipelineHarness h = harness(items)) {
             h.lookup =
-                    (relation, row, columns) ->
-                            row.equals(new SourceLookup.Place(place(2, 3).tid(), 700))
+                    (relation, at, columns) ->
+                            at.equals(new SourceLookup.Place(place(2, 4).tid(), 700, 700))
                                     ? List.of("from " + columns)
                                     : null;
             h.started();
@@ -274,10 +274,18 @@ final class KeylessTablesTest {
             assertThat(rows(h, items)).isEqualTo(expected(place(2, 4), "1|b|from [3]"));
             h.pipeline.commit(
                     at(0x200_0200)
-                            .move(place(0, 2), place(2, 5), items, 1, "gone", KEPT)
+                            .move(
+                                    place(0, 2),
+                                    place(2, 5),
+                                    items,
+                                    1,
+                                    "moves on",
+                                    Big.external(9003, 5000))
                             .committed(0x200_0300, 1));
             h.pipeline.flush();
-            assertThat(h.status(items).reason()).contains("WS-1709");
+            assertThat(rows(h, items)).isEqualTo(expected(place(2, 4), "1|b|from [3]"));
+            assertThat(h.pipeline.metrics().sourceLookups()).isEqualTo(2);
+            assertThat(h.events).isEmpty();
         }
     }
 
@@ -323,6 +331,7 @@ final class KeylessTablesTest {
                             options.withBatchRows(1 + random.nextInt(60))
                                     .withInserters(1 + random.nextInt(4))
                                     .withDeferredMemoryBytes(500 + random.nextInt(20_000))
+                                    .withRecentValueBytes(random.nextInt(3) * 200_000L)
                                     .withIdleSealInterval(Duration.ofMillis(random.nextInt(10)));
             h.attached();
             int sent = 0;

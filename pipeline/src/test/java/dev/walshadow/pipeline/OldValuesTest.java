@@ -4,19 +4,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Unchanged toasted columns keep their value (TOAST mode {@code destination}). */
+@ParameterizedClass(name = "{0} B of recent values are kept")
+@ValueSource(longs = {0, 100_000, 1 << 20})
 final class OldValuesTest {
     private static final Big KEPT = Big.external(9001, 5000);
+    private static final Big OTHER = Big.external(9003, 5000);
     private static final String VALUE = "v".repeat(5000);
 
     @TempDir static Path directory;
@@ -33,8 +42,20 @@ final class OldValuesTest {
         server.close();
     }
 
-    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        return new PipelineHarness(directory, server.url(), name, tables);
+    /** None, few, or all that a test needs. */
+    @Parameter long recentValueBytes;
+
+    private PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
+        server.query("DROP DATABASE IF EXISTS " + name + " SYNC");
+        server.query("DROP DATABASE IF EXISTS walshadow_" + name + " SYNC");
+        Path each = directory.resolve(Long.toString(recentValueBytes));
+        PipelineHarness h = new PipelineHarness(each, server.url(), name, tables);
+        return tuned(h, options -> options);
+    }
+
+    private PipelineHarness tuned(PipelineHarness h, UnaryOperator<PipelineOptions> more) {
+        h.tune = options -> more.apply(options.withRecentValueBytes(recentValueBytes));
+        return h;
     }
 
     private static TestTransaction at(long lsn) {
@@ -64,7 +85,9 @@ final class OldValuesTest {
                             .committed(0x200_0300, 1));
             h.pipeline.flush();
             assertThat(h.rows(items)).isEqualTo(Map.of(1L, "c|" + VALUE + "|3", 2L, "other|x|1"));
-            assertThat(h.pipeline.metrics().oldValueRows()).isEqualTo(2);
+            PipelineMetrics metrics = h.pipeline.metrics();
+            assertThat(metrics.oldValueRows() + metrics.supersededRows()).isEqualTo(2);
+            assertThat(metrics.oldValueLookups()).isEqualTo(recentValueBytes == 0 ? 1 : 0);
             assertThat(h.pipeline.metrics().deferredBytes()).isZero();
             assertThat(h.events).isEmpty();
         }
@@ -116,7 +139,7 @@ final class OldValuesTest {
     void oldKeysGoOnlyWhenTheRowsThatDependOnThemAreDurable() throws Exception {
         ItemsTable items = new ItemsTable("dependent", "items", 16500, 16503);
         try (PipelineHarness h = harness("dependent", items)) {
-            h.tune = options -> options.withBatchRows(1);
+            tuned(h, options -> options.withBatchRows(1));
             h.started();
             int rows = 20;
             TestTransaction seed = at(0x200_0000);
@@ -183,7 +206,7 @@ final class OldValuesTest {
     void lookupsWaitForTheBaselineOnDisk() throws Exception {
         ItemsTable items = new ItemsTable("waiting", "items", 16500, 16503);
         try (PipelineHarness h = harness("waiting", items)) {
-            h.tune = options -> options.withDeferredMemoryBytes(10_000);
+            tuned(h, options -> options.withDeferredMemoryBytes(10_000));
             h.attached();
             int rows = 500;
             for (int i = 0; i < rows; i++) {
@@ -227,24 +250,69 @@ final class OldValuesTest {
         }
     }
 
+    /** Answers for the row versions that these records wrote. */
+    private static SourceLookup sourceWith(long... lsns) {
+        return (relation, place, columns) ->
+                LongStream.of(lsns)
+                                .mapToObj(lsn -> TestTransaction.updated(lsn).tid())
+                                .anyMatch(tid -> tid == place.tid() && place.xid() == 700)
+                        ? List.of("from " + columns)
+                        : null;
+    }
+
     @Test
     void theSourceIsAskedLast() throws Exception {
         ItemsTable items = new ItemsTable("asked", "items", 16500, 16503);
         try (PipelineHarness h = harness("asked", items)) {
-            h.lookup =
-                    (relation, row, columns) ->
-                            row.equals(new SourceLookup.Key(List.of(1), List.of("1")))
-                                    ? List.of("from " + columns)
-                                    : null;
+            h.lookup = sourceWith(0x200_0000, 0x200_0200);
             h.started();
             h.pipeline.commit(
                     at(0x200_0000)
                             .update(items, null, 1, "a", KEPT, 1)
-                            .update(items, null, 2, "gone", KEPT, 1)
+                            .update(items, null, 2, "has changed again", OTHER, 1)
                             .committed(0x200_0100, 1));
             h.pipeline.flush();
-            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|from [3]|1", 2L, "gone|null|1"));
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|from [3]|1"));
+            h.pipeline.commit(
+                    at(0x200_0200).update(items, null, 2, "b", OTHER, 2).committed(0x200_0300, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|from [3]|1", 2L, "b|from [3]|2"));
+            assertThat(h.pipeline.metrics().sourceLookups()).isEqualTo(3);
+            assertThat(h.events).isEmpty();
+        }
+    }
+
+    /** Neither the old key nor another row that has it now says anything of this one. */
+    @Test
+    void aRowUnderAnotherKeyIsAskedForWhereItLiesNow() throws Exception {
+        ItemsTable items = new ItemsTable("rekeyed", "items", 16500, 16503);
+        try (PipelineHarness h = harness("rekeyed", items)) {
+            h.lookup = sourceWith(0x200_0010, 0x200_0200);
+            h.started();
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .update(items, null, 1, "a", KEPT, 1)
+                            .update(items, 1L, 2L, "b", KEPT, 2)
+                            .update(items, 2L, 3L, "c", KEPT, 3)
+                            .insert(items, 1, "another", Big.inline("x"), 1)
+                            .update(items, null, 7, "a", OTHER, 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "another|x|1", 3L, "c|from [3]|3"));
             assertThat(h.pipeline.metrics().sourceLookups()).isEqualTo(2);
+            h.pipeline.commit(
+                    at(0x200_0200)
+                            .update(items, 7L, 8L, "b", OTHER, 2)
+                            .insert(items, 7, "another", Big.inline("y"), 1)
+                            .committed(0x200_0300, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items))
+                    .isEqualTo(
+                            Map.of(
+                                    1L, "another|x|1",
+                                    3L, "c|from [3]|3",
+                                    7L, "another|y|1",
+                                    8L, "b|from [3]|2"));
         }
     }
 
@@ -265,7 +333,7 @@ final class OldValuesTest {
     void modeDisabledFillsNull() throws Exception {
         ItemsTable items = new ItemsTable("disabled", "items", 16500, 16503);
         try (PipelineHarness h = harness("disabled", items)) {
-            h.tune = options -> options.withResolveToast(false);
+            tuned(h, options -> options.withResolveToast(false));
             h.started();
             seed(h, items);
             h.pipeline.commit(
@@ -273,6 +341,53 @@ final class OldValuesTest {
             h.pipeline.flush();
             assertThat(h.rows(items)).isEqualTo(Map.of(1L, "b|null|2"));
             assertThat(h.pipeline.metrics().defaultedRows()).isEqualTo(1);
+        }
+    }
+
+    /** The beginning of a transaction that was open at the backup's start is in the backup. */
+    @Test
+    void modeDisabledFindsWhatCameBeforeTheStream() throws Exception {
+        ItemsTable items = new ItemsTable("before", "items", 16500, 16503);
+        try (PipelineHarness h = harness("before", items)) {
+            tuned(h, options -> options.withResolveToast(false));
+            h.started();
+            h.pipeline.useBaselineToast(
+                    ItemsTable.DATABASE,
+                    (relation, value, out) -> {
+                        out.putBytes(VALUE.getBytes(StandardCharsets.UTF_8));
+                        return value == 9001;
+                    });
+            h.pipeline.commit(
+                    at(0x200_0000).insert(items, 1, "a", KEPT, 1).committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|" + VALUE + "|1"));
+            h.pipeline.forgetBaselineToast();
+            h.pipeline.commit(
+                    at(0x200_0200).update(items, null, 1, "b", KEPT, 2).committed(0x200_0300, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "b|null|2"));
+            assertThat(h.events).isEmpty();
+        }
+    }
+
+    /** A NULL of the same version might take the place of the value. */
+    @Test
+    void modeDisabledSkipsADeliveredRowWhoseChunksDoNotComeAgain() throws Exception {
+        ItemsTable items = new ItemsTable("again", "items", 16500, 16503);
+        try (PipelineHarness h = harness("again", items)) {
+            tuned(h, options -> options.withResolveToast(false));
+            h.started();
+            seed(h, items);
+            h.pipeline.close();
+            h.resume(PipelineHarness.B);
+            h.start(PipelineHarness.B);
+            h.pipeline.useBaselineToast(ItemsTable.DATABASE, (relation, value, out) -> false);
+            h.pipeline.commit(
+                    at(0x200_0000).insert(items, 1, "a", KEPT, 1).committed(0x200_0100, 1));
+            h.pipeline.flush();
+            h.client.execute("OPTIMIZE TABLE again.items FINAL");
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|" + VALUE + "|1"));
+            assertThat(h.pipeline.metrics().defaultedRows()).isZero();
         }
     }
 }

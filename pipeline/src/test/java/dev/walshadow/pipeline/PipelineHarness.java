@@ -36,6 +36,8 @@ final class PipelineHarness implements AutoCloseable {
     TargetTables tables;
     Quarantine quarantine;
 
+    final TargetGate gate = new TargetGate();
+
     @SuppressWarnings("NullAway.Init")
     Pipeline pipeline;
 
@@ -60,16 +62,21 @@ final class PipelineHarness implements AutoCloseable {
     }
 
     TargetTables open() {
+        return open(TargetTables.OnExisting.REFUSE);
+    }
+
+    TargetTables open(TargetTables.OnExisting policy) {
         return TargetTables.open(
                 client,
                 new TargetTables.Options(
-                        metadata,
-                        SYSTEM,
-                        "test",
-                        MappingRules.defaults().withNames("", metadata, Map.of()),
-                        _ -> SourceEncoding.UTF8,
-                        TargetTables.OnDrop.RETAIN,
-                        false));
+                                metadata,
+                                SYSTEM,
+                                "test",
+                                MappingRules.defaults().withNames("", metadata, Map.of()),
+                                _ -> SourceEncoding.UTF8,
+                                TargetTables.OnDrop.RETAIN,
+                                false)
+                        .withOnExisting(policy));
     }
 
     /** First attach; every table is live at once, as if it had been empty. */
@@ -98,7 +105,13 @@ final class PipelineHarness implements AutoCloseable {
                 Pipeline.start(
                         options,
                         new Pipeline.Surroundings(
-                                client, descriptors, tables, quarantine, new Recorder(), lookup));
+                                client,
+                                descriptors,
+                                tables,
+                                quarantine,
+                                new Recorder(),
+                                lookup,
+                                gate));
     }
 
     /** The tables as a later start has them. */
@@ -119,6 +132,16 @@ final class PipelineHarness implements AutoCloseable {
         quarantine = Quarantine.open(state, SYSTEM);
         start(durable);
         return durable;
+    }
+
+    /** Position, revision and commit time of the watermark in ClickHouse; null: it has none yet. */
+    @Nullable String @Nullable [] watermarkRow() {
+        List<@Nullable String[]> rows =
+                client.query(
+                        "SELECT durable, revision, commit_ts FROM "
+                                + metadata
+                                + ".watermark FINAL");
+        return rows.isEmpty() ? null : rows.getFirst();
     }
 
     /** Rows as FINAL shows them, by id: name|big|n. */
@@ -187,5 +210,12 @@ final class PipelineHarness implements AutoCloseable {
         public void failed(Throwable cause) {
             events.add("failed " + cause);
         }
+    }
+
+    /** Up to where the rows of the next load that is wanted contain every commit. */
+    long loadPosition() throws InterruptedException {
+        LoadTicket load = loads.take();
+        pipeline.loading().keepChanges(load);
+        return load.position();
     }
 }

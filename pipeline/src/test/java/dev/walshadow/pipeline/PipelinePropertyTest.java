@@ -11,7 +11,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -67,6 +69,7 @@ final class PipelinePropertyTest {
                                     .withMemoryBytes(200_000 + random.nextInt(2_000_000))
                                     .withQueueBytes(1_000 + random.nextInt(100_000))
                                     .withDeferredMemoryBytes(500 + random.nextInt(20_000))
+                                    .withRecentValueBytes(random.nextInt(3) * 200_000L)
                                     .withIdleSealInterval(Duration.ofMillis(random.nextInt(10)));
             h.attached();
             boolean loading = true;
@@ -139,6 +142,13 @@ final class PipelinePropertyTest {
         private final List<Map<Long, Row>> baseline = new ArrayList<>();
         private final List<Supplier<TestTransaction>> transactions = new ArrayList<>();
         private int nextValue = 100;
+
+        /** Ids of values that the stream brought. */
+        private final Set<Integer> streamed = new TreeSet<>();
+
+        /** Those that no row has any more, since before this transaction: PostgreSQL may reuse. */
+        private final List<Integer> free = new ArrayList<>();
+
         private long nextLsn = 0x200_0000;
         private long position;
 
@@ -153,6 +163,7 @@ final class PipelinePropertyTest {
                 baseline.add(start);
                 rows.add(new TreeMap<>(start));
             }
+            streamed.clear();
         }
 
         Map<Long, String> model(int table) {
@@ -182,8 +193,23 @@ final class PipelinePropertyTest {
             String text = "t" + random.nextInt(1000);
             int n = random.nextInt(1000);
             return toasted
-                    ? new Row(text, nextValue++, "big" + random.nextInt(100_000), n)
+                    ? new Row(text, valueId(), "big" + random.nextInt(100_000), n)
                     : new Row(text, 0, "small" + random.nextInt(100), n);
+        }
+
+        private int valueId() {
+            boolean reused = !free.isEmpty() && random.nextInt(3) == 0;
+            int id = reused ? free.get(random.nextInt(free.size())) : nextValue++;
+            free.remove(Integer.valueOf(id));
+            streamed.add(id);
+            return id;
+        }
+
+        private void findFree() {
+            free.clear();
+            free.addAll(streamed);
+            rows.forEach(table ->
+                    table.values().forEach(row -> free.remove(Integer.valueOf(row.valueId))));
         }
 
         private static Big big(Row row) {
@@ -195,6 +221,7 @@ final class PipelinePropertyTest {
         /** One more transaction; kept as a recipe, since each run of it is consumed. */
         void add() {
             List<java.util.function.Consumer<TestTransaction>> changes = new ArrayList<>();
+            findFree();
             int count = 1 + random.nextInt(random.nextInt(10) == 0 ? 200 : 8);
             for (int i = 0; i < count; i++) {
                 changes.add(change(random.nextInt(tables.length)));

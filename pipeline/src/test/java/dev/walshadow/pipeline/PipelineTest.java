@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -232,6 +233,7 @@ final class PipelineTest {
                             .insert(items, 3, "a", Big.inline("b"), 1)
                             .committed(0x200_0400, 1));
             LoadTicket load = h.loads.take();
+            h.pipeline.loading().keepChanges(load);
             assertThat(load.position()).isEqualTo(0x200_0400);
             assertThat(load.reason()).contains("extra");
             assertThat(h.rows(items)).hasSize(2);
@@ -374,6 +376,68 @@ final class PipelineTest {
             assertThat(h.events).contains("reachable false", "reachable true");
             // nothing was inserted twice: the token made the repetition a no-op
             assertThat(h.client.queryValue("SELECT count() FROM outage.items")).isEqualTo("4");
+        }
+    }
+
+    @Test
+    void theWatermarkIsWrittenAgainWhileItStays() throws Exception {
+        ItemsTable items = new ItemsTable("beat", "items", 16500, 16503);
+        try (PipelineHarness h = harness("beat", items).started()) {
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(items, 1, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1_000_000));
+            String revision = awaitWatermark(h, "0/2000100", "", "2000-01-01 00:00:01.000000");
+            revision = awaitWatermark(h, "0/2000100", revision, "2000-01-01 00:00:01.000000");
+            assertThat(h.pipeline.writtenWatermark()).isEqualTo(0x200_0100);
+            h.restart();
+            h.pipeline.advance(0x200_0200);
+            awaitWatermark(h, "0/2000200", revision, "2000-01-01 00:00:01.000000");
+        }
+    }
+
+    /** Returns the new revision. */
+    private static String awaitWatermark(
+            PipelineHarness h, String durable, String after, String commit) {
+        while (true) {
+            @Nullable String @Nullable [] row = h.watermarkRow();
+            if (row != null && durable.equals(row[0]) && !after.equals(row[1])) {
+                assertThat(row[2]).isEqualTo(commit);
+                return String.valueOf(row[1]);
+            }
+        }
+    }
+
+    @Test
+    void behindAShutGateNothingIsAskedOfClickHouseAndNothingIsLost() throws Exception {
+        ItemsTable items = new ItemsTable("gated", "items", 16500, 16503);
+        try (PipelineHarness h = harness("gated", items).started()) {
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(items, 1, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.flush();
+            h.gate.shut();
+            assertThat(h.gate.awaitEmpty(Duration.ofSeconds(60).toNanos())).isZero();
+            h.pipeline.commit(
+                    at(0x200_0200)
+                            .insert(items, 2, "c", Big.inline("d"), 2)
+                            .committed(0x200_0300, 2));
+            h.pipeline.advance(0x200_0400);
+            while (!h.gate.hasWaiters()) {
+                Thread.onSpinWait(); // until the batch is on its way
+            }
+            h.pipeline.settleLedger();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|b|1"));
+            assertThat(h.restart()).isEqualTo(0x200_0100);
+            h.pipeline.commit(
+                    at(0x200_0200)
+                            .insert(items, 2, "c", Big.inline("d"), 2)
+                            .committed(0x200_0300, 2));
+            assertThat(h.gate.isShut()).isTrue();
+            h.gate.open();
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|b|1", 2L, "c|d|2"));
         }
     }
 

@@ -52,14 +52,30 @@ final class TableChangesTest {
                 before == null || after != null ? List.of() : List.of(before.oid()),
                 ItemsTable.DATABASE);
         h.pipeline.changeRelations(
-                position, position - 0x10, List.of(new RelationChange(before, after, false)));
+                position,
+                position - 0x10,
+                List.of(new RelationChange(before, after, false, false)));
+    }
+
+    /** A snapshot that sees all of what has been handed over. */
+    private static void useSnapshot(PipelineHarness h, LoadTicket load) throws Exception {
+        h.pipeline.loading().keepChanges(load);
+        h.pipeline.loading().useSnapshot(load, load.position(), seeing(load.position()));
+    }
+
+    /** All but xid 700 and later ones. */
+    private static SourceSnapshot seeing(long insertPosition, int... running) {
+        return new SourceSnapshot(700, running, insertPosition);
     }
 
     private static void loadAll(PipelineHarness h, LoadTicket load, TestTransaction rows)
             throws Exception {
-        h.pipeline.beginLoad(load, load.shape(), load.mapping());
-        long last = h.pipeline.submitLoad(load, rows);
-        assertThat(h.pipeline.completeLoad(load, last, 0)).isTrue();
+        h.pipeline.loading().begin(load, load.shape(), load.mapping());
+        if (!load.isBegun()) {
+            useSnapshot(h, load);
+        }
+        long last = h.pipeline.loading().submit(load, rows);
+        assertThat(h.pipeline.loading().complete(load, last, 0)).isTrue();
     }
 
     @Test
@@ -81,7 +97,7 @@ final class TableChangesTest {
             h.pipeline.changeRelations(
                     0x200_0100,
                     0x200_00F0,
-                    List.of(new RelationChange(null, later.shape(), false)));
+                    List.of(new RelationChange(null, later.shape(), false, false)));
             h.pipeline.commit(
                     at(0x200_0200)
                             .insert(later, 2, "a", Big.inline("b"), 1)
@@ -103,6 +119,7 @@ final class TableChangesTest {
                             .committed(0x200_0100, 1));
             h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
             LoadTicket load = h.loads.take();
+            useSnapshot(h, load);
             assertThat(load.position()).isEqualTo(0x200_0100);
             h.pipeline.commit(
                     at(0x200_0200)
@@ -146,14 +163,18 @@ final class TableChangesTest {
         try (PipelineHarness h = harness("again", items).started()) {
             h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
             LoadTicket first = h.loads.take();
-            h.pipeline.submitLoad(
-                    first,
-                    TestTransaction.baseline(first.position())
-                            .insert(items, 9, "half", Big.inline("b"), 1));
+            useSnapshot(h, first);
+            h.pipeline
+                    .loading()
+                    .submit(
+                            first,
+                            TestTransaction.baseline(first.position())
+                                    .insert(items, 9, "half", Big.inline("b"), 1));
             h.pipeline.advance(0x200_0200);
             h.pipeline.flush();
             assertThat(h.restart()).isEqualTo(0x200_0200);
             LoadTicket second = h.loads.take();
+            useSnapshot(h, second);
             assertThat(second.position()).isEqualTo(0x200_0200);
             assertThat(h.status(items).state()).isEqualTo(TableState.LOADING);
             loadAll(
@@ -169,19 +190,37 @@ final class TableChangesTest {
     }
 
     @Test
+    void aStagingTableDoesNotOutliveATableThatIsGoneAtTheNextStart() throws Exception {
+        ItemsTable items = new ItemsTable("left", "items", 16500, 16503);
+        String staging =
+                "SELECT count() FROM system.tables WHERE database = 'walshadow_left' AND name LIKE"
+                        + " 'loading%'";
+        try (PipelineHarness h = harness("left", items).started()) {
+            h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
+            h.loads.take();
+            assertThat(h.client.queryValue(staging)).isEqualTo("1");
+            h.shapes.clear();
+            h.restart();
+            assertThat(h.client.queryValue(staging)).isEqualTo("0");
+        }
+    }
+
+    @Test
     void aLaterChangeOvertakesALoad() throws Exception {
         ItemsTable items = new ItemsTable("overtaken", "items", 16500, 16503);
         try (PipelineHarness h = harness("overtaken", items).started()) {
             h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
             LoadTicket first = h.loads.take();
+            useSnapshot(h, first);
             h.pipeline.commit(
                     at(0x200_0110)
                             .update(items, null, 3, "waits", Big.external(9001, 5), 2)
                             .committed(0x200_0180, 1));
             h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0200, "asked again");
             LoadTicket second = h.loads.take();
+            useSnapshot(h, second);
             assertThat(first.isWanted()).isFalse();
-            assertThat(h.pipeline.completeLoad(first, 0, 0)).isFalse();
+            assertThat(h.pipeline.loading().complete(first, 0, 0)).isFalse();
             loadAll(
                     h,
                     second,
@@ -236,8 +275,8 @@ final class TableChangesTest {
                     ItemsTable.DATABASE);
             List<RelationChange> changes =
                     List.of(
-                            new RelationChange(a.shape(), newA.shape(), false),
-                            new RelationChange(b.shape(), newB.shape(), false));
+                            new RelationChange(a.shape(), newA.shape(), false, false),
+                            new RelationChange(b.shape(), newB.shape(), false, false));
             server.delayInserts(Duration.ofMillis(50));
             h.pipeline.changeRelations(0x200_0200, 0x200_01F0, changes);
             h.pipeline.commit(
@@ -299,6 +338,7 @@ final class TableChangesTest {
             assertThat(h.status(leaf).state()).isEqualTo(TableState.QUARANTINED);
             h.pipeline.reload(ItemsTable.DATABASE, leaf.oid(), 0x200_0300, "asked for");
             LoadTicket load = h.loads.take();
+            useSnapshot(h, load);
             assertThat(load.mapping().target()).isEqualTo("parts.root");
             loadAll(
                     h,

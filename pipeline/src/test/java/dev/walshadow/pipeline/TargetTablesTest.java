@@ -70,6 +70,92 @@ final class TargetTablesTest {
         }
     }
 
+    private static void execute(PipelineHarness h, String... statements) {
+        for (String statement : statements) {
+            h.client.execute(statement);
+        }
+    }
+
+    private static String definition(PipelineHarness h, String database, String table) {
+        return String.valueOf(
+                h.client.queryValue(
+                        "SELECT create_table_query FROM system.tables WHERE database = '"
+                                + database
+                                + "' AND name = '"
+                                + table
+                                + "'"));
+    }
+
+    @Test
+    void anExistingTableIsEmptiedAndUsedAsItIsDefined() throws Exception {
+        ItemsTable items = new ItemsTable("emptied_first", "items", 16500, 16503);
+        try (PipelineHarness h = harness("emptied_first", items)) {
+            h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B);
+            execute(
+                    h,
+                    "ALTER TABLE emptied_first.items ADD INDEX by_n n TYPE minmax",
+                    "ALTER TABLE emptied_first.items MODIFY COMMENT 'of somebody else'",
+                    "INSERT INTO emptied_first.items (id, n, _version) VALUES (1, 2,"
+                            + " pow(2, 100))",
+                    "DROP DATABASE " + h.metadata + " SYNC");
+            h.tables = h.open(TargetTables.OnExisting.EMPTY);
+            assertThat(h.tables.problems(h.shapes)).isEmpty();
+            assertThat(h.rows(items)).as("asking changes nothing").hasSize(1);
+            h.attached();
+            submitRow(h, items);
+            h.live();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|b|1"));
+            assertThat(definition(h, "emptied_first", "items"))
+                    .contains("by_n")
+                    .contains("walshadow: source");
+        }
+    }
+
+    @Test
+    void anExistingTableOfAnotherShapeIsRefusedOrReplacedButNeverEmptied() throws Exception {
+        ItemsTable items = new ItemsTable("kept_aside", "items", 16500, 16503);
+        try (PipelineHarness h = harness("kept_aside", items)) {
+            execute(
+                    h,
+                    "CREATE DATABASE kept_aside",
+                    "CREATE TABLE kept_aside.items (id Int64) ENGINE = MergeTree ORDER BY id",
+                    "INSERT INTO kept_aside.items VALUES (7)",
+                    "CREATE TABLE kept_aside.items_replaced (a Int8) ENGINE = Log");
+            TargetTables emptying = h.open(TargetTables.OnExisting.EMPTY);
+            assertThat(emptying.problems(h.shapes))
+                    .singleElement()
+                    .asString()
+                    .contains("WS-1705")
+                    .contains("name")
+                    .contains("replace");
+            h.tables = h.open(TargetTables.OnExisting.REPLACE);
+            assertThat(h.tables.problems(h.shapes)).isEmpty();
+            h.attached();
+            submitRow(h, items);
+            h.live();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|b|1"));
+            assertThat(h.client.queryValue("SELECT id FROM kept_aside.items_replaced_2"))
+                    .isEqualTo("7");
+        }
+    }
+
+    @Test
+    void anAttachThatBeginsAnewKeepsTheDefinitionOfATableThatItEmptied() throws Exception {
+        ItemsTable items = new ItemsTable("emptied_twice", "items", 16500, 16503);
+        try (PipelineHarness h = harness("emptied_twice", items)) {
+            h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B);
+            execute(
+                    h,
+                    "ALTER TABLE emptied_twice.items ADD INDEX by_n n TYPE minmax",
+                    "INSERT INTO emptied_twice.items (id, n) VALUES (1, 2)");
+            h.tables = h.open(TargetTables.OnExisting.EMPTY);
+            h.tables.startOver();
+            h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B + 0x1000);
+            assertThat(h.rows(items)).isEmpty();
+            assertThat(definition(h, "emptied_twice", "items")).contains("by_n");
+        }
+    }
+
     @Test
     void anotherSourcesMetadataIsRefused() throws Exception {
         ItemsTable items = new ItemsTable("foreign", "items", 16500, 16503);
@@ -131,6 +217,67 @@ final class TargetTablesTest {
             h.start(0);
             h.live();
             assertThat(h.open().isComplete()).isTrue();
+        }
+    }
+
+    private static void submitRow(PipelineHarness h, ItemsTable table) throws Exception {
+        h.pipeline.awaitBaseline(
+                h.pipeline.submitBaseline(
+                        TestTransaction.baseline(PipelineHarness.B)
+                                .insert(table, 1, "a", Big.inline("b"), 1)));
+    }
+
+    @Test
+    void anUnfinishedAttachMakesWayForAnotherTableOfTheSameName() throws Exception {
+        ItemsTable first = new ItemsTable("renewed", "items", 16500, 16503);
+        ItemsTable second = new ItemsTable("renewed", "items", 16700, 16703);
+        try (PipelineHarness h = harness("renewed", first).attached()) {
+            submitRow(h, first);
+            h.pipeline.baselineComplete(ItemsTable.DATABASE, first.oid());
+            h.pipeline.settleLedger();
+            h.pipeline.close();
+            List<RelationDescriptor> wider =
+                    List.of(
+                            second.shape(
+                                    second.locator(),
+                                    List.of(
+                                            ItemsTable.attribute(
+                                                    5, "extra", 23, 4, true, 'i', 'p', false))));
+            h.tables = h.open();
+            assertThat(h.tables.problems(wider)).singleElement().asString().contains("extra");
+            h.tables.leftUnfinished();
+            assertThat(h.tables.problems(wider)).isEmpty();
+            assertThat(h.tables.problems(h.shapes)).isEmpty();
+            h.tables.attach(wider, Partitions.among(wider), PipelineHarness.B + 0x1000);
+            assertThat(h.client.queryValue("SELECT count(extra) FROM renewed.items"))
+                    .isEqualTo("0");
+        }
+    }
+
+    @Test
+    void anUnfinishedAttachGoesOnIfEverythingIsAsItWas() throws Exception {
+        ItemsTable items = new ItemsTable("gone_on", "items", 16500, 16503);
+        ItemsTable other = new ItemsTable("gone_on", "other", 16600, 16603);
+        try (PipelineHarness h = harness("gone_on", items, other).attached()) {
+            submitRow(h, items);
+            h.pipeline.close();
+            Partitions.Lookup none = Partitions.among(h.shapes);
+            h.tables = h.open();
+            h.tables.leftUnfinished();
+            assertThat(h.tables.goOn(h.shapes, none, PipelineHarness.B + 8))
+                    .contains("another backup");
+            assertThat(h.tables.goOn(h.shapes.subList(0, 1), none, PipelineHarness.B))
+                    .contains("other: it is not selected any more");
+            h.client.execute("ALTER TABLE gone_on.other DROP COLUMN n");
+            assertThat(h.tables.goOn(h.shapes, none, PipelineHarness.B)).contains("gone_on.other");
+            h.client.execute("ALTER TABLE gone_on.other ADD COLUMN n Nullable(Int32) AFTER big");
+            assertThat(h.tables.goOn(h.shapes, none, PipelineHarness.B)).isNull();
+            assertThat(h.tables.wantsBaseline(ItemsTable.DATABASE, items.oid())).isTrue();
+            h.start(0);
+            submitRow(h, other);
+            h.live();
+            assertThat(h.rows(items)).hasSize(1);
+            assertThat(h.rows(other)).hasSize(1);
         }
     }
 

@@ -49,6 +49,12 @@ final class TestTransaction implements CommittedChanges {
         return chunk.committed(b, 0);
     }
 
+    /** Rows that the backup had of a transaction that was open at its start. */
+    TestTransaction ofBackup() {
+        baseline = true;
+        return this;
+    }
+
     /** Chunks are overwritten by the next record, as when spilled. */
     TestTransaction spilled() {
         stable = false;
@@ -121,7 +127,7 @@ final class TestTransaction implements CommittedChanges {
         ByteBuilder main = new ByteBuilder(16);
         main.putZeros(UPDATE_LENGTH);
         int flags = XLH_UPDATE_CONTAINS_NEW_TUPLE;
-        main.array()[UPDATE_NEW_OFFNUM] = 1;
+        LittleEndian.putShort(main.array(), UPDATE_NEW_OFFNUM, updated(nextLsn).offset());
         if (oldId != null) {
             flags |= XLH_UPDATE_CONTAINS_OLD_KEY;
             table.appendKey(main, oldId);
@@ -130,6 +136,11 @@ final class TestTransaction implements CommittedChanges {
         ByteBuilder data = new ByteBuilder(64);
         table.appendTuple(data, id, text, big, n);
         return record(table.locator(), ResourceManager.HEAP, XLOG_HEAP_HOT_UPDATE, main, data);
+    }
+
+    /** Where {@link #update} puts the row with the record of this LSN. */
+    static Place updated(long lsn) {
+        return new Place(0, 1 + (int) (lsn / 8 % 1000));
     }
 
     /** A place: block and offset number. */

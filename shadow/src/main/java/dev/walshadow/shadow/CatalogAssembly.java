@@ -28,6 +28,7 @@ final class CatalogAssembly {
     private final Map<Integer, TypeDescriptor> types = new HashMap<>();
     private final Map<Integer, List<TypeStructure.EnumLabel>> labels = new HashMap<>();
     private final Map<Integer, List<AttributeDescriptor>> rows = new HashMap<>();
+    private final Map<Integer, Integer> keyIndexes = new HashMap<>();
     private final Map<String, String> names = new HashMap<>();
 
     private record Draft(
@@ -112,6 +113,10 @@ final class CatalogAssembly {
         if (row.getBoolean(2)) {
             draft.primaryKey().addAll(columns);
         }
+        boolean byPrimary = draft.identity() == 'd' || draft.identity() == 'f';
+        if (byPrimary ? row.getBoolean(2) : row.getBoolean(3) && draft.identity() == 'i') {
+            keyIndexes.put(draft.oid(), oid(row, 5));
+        }
         if (row.getBoolean(3) && draft.identity() == 'i') {
             draft.identityKey().addAll(columns);
         }
@@ -143,9 +148,17 @@ final class CatalogAssembly {
                             case 'c' -> new TypeStructure.Composite(oid(row, 14), List.of());
                             case 'r' -> new TypeStructure.Range(oid(row, 15));
                             case 'm' -> new TypeStructure.Multirange(oid(row, 16));
+                            case 'b' -> base(row);
                             default -> TypeStructure.PLAIN;
                         });
         types.put(oid, type);
+    }
+
+    private static TypeStructure base(ResultSet row) throws SQLException {
+        String library = row.getString(17);
+        return library == null
+                ? TypeStructure.PLAIN
+                : new TypeStructure.Foreign(library, string(row, 18));
     }
 
     void enumLabel(ResultSet row) throws SQLException {
@@ -165,6 +178,7 @@ final class CatalogAssembly {
                                     row.relationOid(),
                                     rows.getOrDefault(row.relationOid(), List.of()));
                     case TypeStructure.Plain _,
+                            TypeStructure.Foreign _,
                             TypeStructure.ArrayDomain _,
                             TypeStructure.Range _,
                             TypeStructure.Multirange _ ->
@@ -193,7 +207,8 @@ final class CatalogAssembly {
                             draft.attributes(),
                             draft.primaryKey(),
                             draft.identityKey(),
-                            typesOf(draft.attributes())));
+                            typesOf(draft.attributes()),
+                            keyIndexes.getOrDefault(draft.oid(), 0)));
         }
         return relations;
     }
@@ -217,6 +232,7 @@ final class CatalogAssembly {
                 case TypeStructure.Range range -> addType(range.subtypeOid(), needed);
                 case TypeStructure.Multirange multirange -> addType(multirange.rangeOid(), needed);
                 case TypeStructure.Plain _,
+                        TypeStructure.Foreign _,
                         TypeStructure.ArrayDomain _,
                         TypeStructure.Enumeration _ -> {}
             }

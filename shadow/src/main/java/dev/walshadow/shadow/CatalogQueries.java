@@ -1,18 +1,24 @@
 package dev.walshadow.shadow;
 
+import java.util.List;
+
 /**
  * The statements of {@link CatalogReader}, the same for 15-18. The reader's transaction has {@code
  * search_path = pg_catalog}.
  *
  * <p>A read of relations is a {@link #ALL} or {@link #NAMED} prefix, which defines the relations as
- * {@code wanted(oid)}, before each of the bodies. No statement needs another's result, so all of
- * them go to the server in one round trip.
+ * {@code wanted(oid)} and, with {@link #NEEDED}, their types as {@code needed(oid)}, before the
+ * bodies: before each for a whole database, before the union of all for few relations ({@link
+ * #union}), so that these are found once and in one round trip.
  */
 final class CatalogQueries {
     /** FirstNormalObjectId: below it are the objects that initdb made. */
     private static final String FIRST_NORMAL_OID = "16384";
 
-    /** Values are read as text: pins the settings that shape it, until the transaction's end. */
+    /**
+     * Values are read as text: pins the settings that shape it, until the transaction's end. No
+     * statement is run often enough to be worth compiling.
+     */
     static final String PIN_SETTINGS =
             """
             SELECT pg_catalog.set_config('search_path', 'pg_catalog', true),
@@ -20,7 +26,8 @@ final class CatalogQueries {
                    pg_catalog.set_config('intervalstyle', 'postgres', true),
                    pg_catalog.set_config('timezone', 'UTC', true),
                    pg_catalog.set_config('extra_float_digits', '1', true),
-                   pg_catalog.set_config('bytea_output', 'hex', true)\
+                   pg_catalog.set_config('bytea_output', 'hex', true),
+                   pg_catalog.set_config('jit', 'off', true)\
             """;
 
     /**
@@ -135,19 +142,23 @@ final class CatalogQueries {
             ORDER BY a.attrelid, a.attnum\
             """;
 
-    /** 1 relation, 2 primary, 3 replica identity, 4 key columns in index order. */
+    /** 1 relation, 2 primary, 3 replica identity, 4 key columns in index order, 5 index. */
     static final String KEYS =
             """
             SELECT i.indrelid, i.indisprimary, i.indisreplident,
-                   array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' ')
+                   array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' '),
+                   i.indexrelid
             FROM wanted w
             JOIN pg_index i ON i.indrelid = w.oid
             WHERE (i.indisprimary OR i.indisreplident)
               AND i.indisvalid AND i.indisunique AND i.indimmediate AND i.indpred IS NULL\
             """;
 
+    /** The columns of the widest body; the union adds the body's number behind them. */
+    static final int COLUMNS = 18;
+
     /** Every type of the wanted relations' columns, transitively, as {@code needed(oid)}. */
-    private static final String NEEDED =
+    static final String NEEDED =
             """
             , needed(oid) AS (
                 SELECT a.atttypid FROM wanted w
@@ -171,46 +182,68 @@ final class CatalogQueries {
     /**
      * 1 oid, 2 schema, 3 name, 4 kind, 5 category, 6 element of a true array, 7 base, 8 base's
      * modifier, 9 length, 10 by value, 11 alignment, 12 delimiter, 13 dimensions of a domain, 14
-     * relation of a composite, 15 a range's subtype, 16 a multirange's range; the types of the
-     * columns and, transitively, those that they are made of. Dropped columns name none.
+     * relation of a composite, 15 a range's subtype, 16 a multirange's range, 17 the library and 18
+     * the symbol of an output function in C; the types of the columns and, transitively, those that
+     * they are made of. Dropped columns name none.
      */
     static final String TYPES =
-            NEEDED
-                    + """
-                    SELECT t.oid, s.nspname, t.typname, t.typtype, t.typcategory,
-                           CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
-                                THEN t.typelem ELSE 0::oid END,
-                           t.typbasetype, t.typtypmod, t.typlen, t.typbyval, t.typalign,
-                           t.typdelim, t.typndims, t.typrelid, coalesce(r.rngsubtype, 0),
-                           coalesce(m.rngtypid, 0)
-                    FROM needed JOIN pg_type t ON t.oid = needed.oid
-                    JOIN pg_namespace s ON s.oid = t.typnamespace
-                    LEFT JOIN pg_range r ON t.typtype = 'r' AND r.rngtypid = t.oid
-                    LEFT JOIN pg_range m ON t.typtype = 'm' AND m.rngmultitypid = t.oid\
-                    """;
+            """
+            SELECT t.oid, s.nspname, t.typname, t.typtype, t.typcategory,
+                   CASE WHEN t.typsubscript = 'array_subscript_handler'::regproc
+                        THEN t.typelem ELSE 0::oid END,
+                   t.typbasetype, t.typtypmod, t.typlen, t.typbyval, t.typalign,
+                   t.typdelim, t.typndims, t.typrelid, coalesce(r.rngsubtype, 0),
+                   coalesce(m.rngtypid, 0), p.probin, p.prosrc
+            FROM needed JOIN pg_type t ON t.oid = needed.oid
+            JOIN pg_namespace s ON s.oid = t.typnamespace
+            LEFT JOIN pg_range r ON t.typtype = 'r' AND r.rngtypid = t.oid
+            LEFT JOIN pg_range m ON t.typtype = 'm' AND m.rngmultitypid = t.oid
+            LEFT JOIN pg_proc p ON t.typtype = 'b' AND p.oid = t.typoutput
+                 AND p.prolang = 13\
+            """;
 
     /** 1 type, 2 oid, 3 label, in sort order. */
     static final String ENUM_LABELS =
-            NEEDED
-                    + """
-                    SELECT e.enumtypid, e.oid, e.enumlabel
-                    FROM needed JOIN pg_enum e ON e.enumtypid = needed.oid
-                    ORDER BY e.enumtypid, e.enumsortorder\
-                    """;
+            """
+            SELECT e.enumtypid, e.oid, e.enumlabel
+            FROM needed JOIN pg_enum e ON e.enumtypid = needed.oid
+            ORDER BY e.enumtypid, e.enumsortorder\
+            """;
 
     /** The columns of {@link #ATTRIBUTES}, of the needed composite types' relations. */
     static final String ROW_ATTRIBUTES =
-            NEEDED
-                    + """
-                    SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attlen,
-                           a.attbyval, a.attalign, a.attstorage, a.attnotnull, a.attisdropped,
-                           a.attgenerated,
-                           CASE WHEN a.atthasmissing THEN array_to_string(a.attmissingval, '') END,
-                           a.attndims
-                    FROM needed JOIN pg_type t ON t.oid = needed.oid AND t.typtype = 'c'
-                    JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0
-                    ORDER BY a.attrelid, a.attnum\
-                    """;
+            """
+            SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attlen,
+                   a.attbyval, a.attalign, a.attstorage, a.attnotnull, a.attisdropped,
+                   a.attgenerated,
+                   CASE WHEN a.atthasmissing THEN array_to_string(a.attmissingval, '') END,
+                   a.attndims
+            FROM needed JOIN pg_type t ON t.oid = needed.oid AND t.typtype = 'c'
+            JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0
+            ORDER BY a.attrelid, a.attnum\
+            """;
+
+    /**
+     * One statement for several bodies: their rows one body after the other, every value as text,
+     * column {@link #COLUMNS} + 1 is the body's index in the list.
+     *
+     * @param columns of each body
+     */
+    static String union(List<String> bodies, int[] columns) {
+        StringBuilder text = new StringBuilder(NAMED).append(NEEDED);
+        for (int body = 0; body < bodies.size(); body++) {
+            text.append(body == 0 ? "SELECT " : "\nUNION ALL SELECT ");
+            for (int column = 1; column <= COLUMNS; column++) {
+                text.append(column <= columns[body] ? "x.c" + column + "::text, " : "NULL, ");
+            }
+            text.append(body).append(" FROM (").append(bodies.get(body)).append(") x(");
+            for (int column = 1; column <= columns[body]; column++) {
+                text.append(column == 1 ? "c" : ", c").append(column);
+            }
+            text.append(')');
+        }
+        return text.toString();
+    }
 
     /** A database whose DROP was interrupted (datconnlimit = -2) cannot be used any more. */
     static final String DATABASES =

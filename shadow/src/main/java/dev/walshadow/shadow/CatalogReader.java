@@ -13,10 +13,10 @@ import java.util.Objects;
 
 /**
  * Reads descriptors by SQL, from the source and from the shadow alike, with a constant number of
- * statements whatever the number of relations; those of {@link #read} take one round trip. A read
- * of relations runs in one read-only REPEATABLE READ transaction, or in the caller's where
- * autocommit is off (its settings for the text of values then stay as set here until that
- * transaction's end). Without changing state; thread safe.
+ * statements whatever the number of relations; {@link #read} takes one round trip. A read of
+ * relations runs in one read-only REPEATABLE READ transaction, or in the caller's where autocommit
+ * is off (its settings for the text of values then stay as set here until that transaction's end).
+ * Without changing state; thread safe.
  */
 public final class CatalogReader {
     private static final int FETCH_ROWS = 5000;
@@ -94,17 +94,31 @@ public final class CatalogReader {
         return rows(session, CatalogQueries.SUPERUSERS, row -> string(row, 1));
     }
 
-    /** A statement's body, and who takes its rows. */
-    private record Body(String sql, RowSink sink) {}
+    /** A statement's body, how many columns it has, and who takes its rows. */
+    private record Body(String sql, int columns, RowSink sink) {}
 
     private static List<Body> bodies(CatalogAssembly assembly) {
         return List.of(
-                new Body(CatalogQueries.RELATIONS, assembly::relation),
-                new Body(CatalogQueries.ATTRIBUTES, assembly::attribute),
-                new Body(CatalogQueries.KEYS, assembly::key),
-                new Body(CatalogQueries.TYPES, assembly::type),
-                new Body(CatalogQueries.ENUM_LABELS, assembly::enumLabel),
-                new Body(CatalogQueries.ROW_ATTRIBUTES, assembly::typeAttribute));
+                new Body(CatalogQueries.RELATIONS, 15, assembly::relation),
+                new Body(CatalogQueries.ATTRIBUTES, 14, assembly::attribute),
+                new Body(CatalogQueries.KEYS, 5, assembly::key),
+                new Body(CatalogQueries.TYPES, 18, assembly::type),
+                new Body(CatalogQueries.ENUM_LABELS, 3, assembly::enumLabel),
+                new Body(CatalogQueries.ROW_ATTRIBUTES, 14, assembly::typeAttribute));
+    }
+
+    /** What {@link #namedRelations} asks; the same for every read, so that it is prepared once. */
+    private static final String NAMED_RELATIONS = namedRelationsText();
+
+    private static String namedRelationsText() {
+        List<Body> bodies = bodies(new CatalogAssembly(false));
+        return CatalogQueries.PIN_SETTINGS
+                + ";\n"
+                + CatalogQueries.PIN_PLANS
+                + ";\n"
+                + CatalogQueries.union(
+                        bodies.stream().map(Body::sql).toList(),
+                        bodies.stream().mapToInt(Body::columns).toArray());
     }
 
     /** One statement after the other, since a database's whole catalog is not for memory. */
@@ -114,36 +128,33 @@ public final class CatalogReader {
         }
         CatalogAssembly assembly = new CatalogAssembly(namesDatabase);
         for (Body body : bodies(assembly)) {
-            each(session, CatalogQueries.ALL + body.sql(), body.sink());
+            String sql = CatalogQueries.ALL + CatalogQueries.NEEDED + body.sql();
+            each(session, sql, body.sink());
         }
         return assembly.build();
     }
 
-    /** All statements in one text: the driver sends them together and prepares each once. */
+    /** One text: the driver sends its statements together and prepares each once. */
     private List<RelationDescriptor> namedRelations(Connection session, int[] oids)
             throws SQLException {
-        String named = CatalogQueries.oidArray(oids);
         CatalogAssembly assembly = new CatalogAssembly(namesDatabase);
         List<Body> bodies = bodies(assembly);
-        StringBuilder text = new StringBuilder(CatalogQueries.PIN_SETTINGS);
-        text.append(";\n").append(CatalogQueries.PIN_PLANS);
-        for (Body body : bodies) {
-            text.append(";\n").append(CatalogQueries.NAMED).append(body.sql());
-        }
-        try (PreparedStatement statement = session.prepareStatement(text.toString())) {
-            for (int i = 1; i <= bodies.size(); i++) {
-                statement.setString(i, named);
-            }
+        try (PreparedStatement statement = session.prepareStatement(NAMED_RELATIONS)) {
+            statement.setString(1, CatalogQueries.oidArray(oids));
             statement.execute();
             statement.getMoreResults();
-            for (Body body : bodies) {
-                if (!statement.getMoreResults()) {
-                    throw new SQLException("a catalog statement gave no rows, not even none");
-                }
-                try (ResultSet row = statement.getResultSet()) {
-                    while (row.next()) {
-                        body.sink().accept(row);
+            if (!statement.getMoreResults()) {
+                throw new SQLException("the catalog statement gave no rows, not even none");
+            }
+            int last = 0;
+            try (ResultSet row = statement.getResultSet()) {
+                while (row.next()) {
+                    int body = row.getInt(CatalogQueries.COLUMNS + 1);
+                    if (body < last) {
+                        throw new SQLException("the catalog statement's rows are out of order");
                     }
+                    last = body;
+                    bodies.get(body).sink().accept(row);
                 }
             }
         }

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ServerUser {
     private static final String DEFAULT_NAME = "postgres";
+    private static final String FALLBACK_NAME = "nobody";
 
     private final @Nullable Switch target;
 
@@ -29,14 +30,15 @@ public final class ServerUser {
     }
 
     /**
-     * @param configured whom to switch to when this process is root; null: {@code postgres}
+     * @param configured whom to switch to when this process is root; null: {@code postgres} if
+     *     there is such a user, else {@code nobody}
      * @throws ConfigurationException when the switch is needed and not possible
      */
     public static ServerUser of(@Nullable String configured) {
         if (!isRoot()) {
             return new ServerUser(null);
         }
-        String name = configured == null ? DEFAULT_NAME : configured;
+        String name = configured == null ? defaultName() : configured;
         int uid = id("-u", name);
         int gid = id("-g", name);
         if (uid == 0) {
@@ -120,6 +122,11 @@ public final class ServerUser {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static String defaultName() {
+        boolean exists = SystemCommands.run(List.of("id", "-u", DEFAULT_NAME)).exitCode() == 0;
+        return exists ? DEFAULT_NAME : FALLBACK_NAME;
     }
 
     private static int id(String option, String name) {

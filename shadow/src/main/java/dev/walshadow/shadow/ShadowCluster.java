@@ -120,6 +120,15 @@ public final class ShadowCluster implements AutoCloseable {
         startServer();
     }
 
+    /** Stops a server that a killed daemon left on this data directory; there may be none. */
+    public static void stopOrphan(Path dataDirectory) throws InterruptedException {
+        try {
+            ServerProcess.endOrphan(dataDirectory);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot stop the server in " + dataDirectory, e);
+        }
+    }
+
     private void startServer() throws InterruptedException {
         lock.lockInterruptibly();
         try {

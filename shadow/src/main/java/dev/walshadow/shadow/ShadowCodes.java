@@ -15,6 +15,8 @@ final class ShadowCodes {
     static final Code SESSION = new Code(1520);
     static final Code LOCALE = new Code(1521);
     static final Code PROMOTED_COPY = new Code(1522);
+    static final Code SCRATCH_START = new Code(1523);
+    static final Code SCRATCH_VALUE = new Code(1524);
     static final Code CATALOG_LOCKED = new Code(1530);
 
     private ShadowCodes() {}

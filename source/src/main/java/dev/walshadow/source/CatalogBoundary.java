@@ -17,6 +17,7 @@ public final class CatalogBoundary {
     private int relationCount;
     private boolean allRelations;
     private boolean neverCaptured;
+    private boolean unseen;
 
     void clear(int xid, long commitLsn, long nextLsn, int databaseOid, long catalogs) {
         this.xid = xid;
@@ -28,6 +29,7 @@ public final class CatalogBoundary {
         relationCount = 0;
         allRelations = false;
         neverCaptured = true;
+        unseen = false;
     }
 
     void replayLsn(long lsn) {
@@ -42,6 +44,7 @@ public final class CatalogBoundary {
         copy.relationCount = relationCount;
         copy.allRelations = allRelations;
         copy.neverCaptured = neverCaptured;
+        copy.unseen = unseen;
         return copy;
     }
 
@@ -63,6 +66,18 @@ public final class CatalogBoundary {
             relations = Arrays.copyOf(relations, relationCount * 2);
         }
         relations[relationCount++] = oid;
+    }
+
+    void unseen() {
+        unseen = true;
+    }
+
+    /**
+     * The transaction may have begun before the stream: it may have written rows and emptied tables
+     * that no record here tells of.
+     */
+    public boolean isUnseen() {
+        return unseen;
     }
 
     /** The top-level transaction that committed. */
@@ -114,6 +129,16 @@ public final class CatalogBoundary {
 
     public int relation(int i) {
         return relations[i];
+    }
+
+    /** Whether a relcache message names this relation; it may not be there after the commit. */
+    public boolean names(int relationOid) {
+        for (int i = 0; i < relationCount; i++) {
+            if (relations[i] == relationOid) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** A relcache message named every relation (relation 0). */

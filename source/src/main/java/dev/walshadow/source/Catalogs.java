@@ -68,6 +68,9 @@ public final class Catalogs {
                     | NAMESPACE_CHANGED
                     | DATABASE;
 
+    /** Of a transaction whose writes were not all seen. */
+    static final long ANY = BOUNDARY | CLASS_INSERTED_CAPTURED | TYPE_UPDATED;
+
     /** What is remembered of a transaction's writes. */
     static final long TRACKED = BOUNDARY | TYPE | NAMESPACE;
 

@@ -392,6 +392,13 @@ public final class Filter {
         boolean commit = transaction.isCommit();
         forgetDroppedStorage(record, commit);
         long catalogs = state.end(transaction);
+        boolean unseen =
+                transaction.invalidationCount() > 0
+                        && state.mayHaveWrittenUnseen(transaction.xid());
+        if (unseen) {
+            // what it did before the stream is not known, only that it did something
+            catalogs |= Catalogs.ANY;
+        }
         if (!commit || (catalogs & Catalogs.BOUNDARY) == 0) {
             return;
         }
@@ -402,6 +409,9 @@ public final class Filter {
                 record.nextLsn(),
                 transaction.databaseOid(),
                 catalogs);
+        if (unseen) {
+            boundary.unseen();
+        }
         for (int i = 0; i < transaction.invalidationCount(); i++) {
             if (transaction.invalidationKind(i) == TransactionRecordLayout.SHAREDINVALRELCACHE_ID) {
                 int relation = transaction.invalidationObject(i);

@@ -10,6 +10,9 @@ import java.nio.ByteBuffer;
  * or when the WAL proves the transaction gone (I5). Written into every {@link StreamSnapshot}.
  */
 final class FilterState {
+    private static final int SETTLED = 1;
+    private static final int UNSEEN_ENDED = 2;
+
     /** Catalog storage with numbers of the user range. */
     final RewrittenCatalogs rewritten = new RewrittenCatalogs();
 
@@ -37,8 +40,11 @@ final class FilterState {
      */
     private int firstUnseenXid;
 
-    /** All transactions that began before the stream have ended. */
+    /** No transaction that began before the stream rewrites catalogs any more. */
     private boolean settled;
+
+    /** All transactions that began before the stream have ended, prepared ones too. */
+    private boolean unseenEnded;
 
     void settle() {
         settled = true;
@@ -103,7 +109,8 @@ final class FilterState {
                 && prepared.isEmpty()
                 && newDatabases.isEmpty()
                 && relationMaps.isEmpty()
-                && settled;
+                && settled
+                && unseenEnded;
     }
 
     /** A transaction or subtransaction has ended. Returns the catalogs that it wrote. */
@@ -155,19 +162,24 @@ final class FilterState {
         return count;
     }
 
-    /** True if the transaction may have worked before the stream's first record. */
+    /** True if the transaction may have rewritten catalogs before the stream's first record. */
     boolean mayPrecedeStream(int xid) {
         return !settled && (firstUnseenXid == 0 || precedes(xid, firstUnseenXid));
     }
 
+    /** True if the transaction may have written catalogs before the stream's first record. */
+    boolean mayHaveWrittenUnseen(int xid) {
+        return !unseenEnded && (firstUnseenXid == 0 || precedes(xid, firstUnseenXid));
+    }
+
     /** A list of running transactions: everything before {@code oldestRunningXid} is over. */
     void running(int oldestRunningXid, int nextXid) {
-        if (!settled) {
-            if (firstUnseenXid == 0) {
-                firstUnseenXid = nextXid;
-            }
-            settled = !precedes(oldestRunningXid, firstUnseenXid);
+        if (firstUnseenXid == 0) {
+            firstUnseenXid = nextXid;
         }
+        boolean ended = !precedes(oldestRunningXid, firstUnseenXid);
+        settled |= ended;
+        unseenEnded |= ended;
         XidMap.Test over = (xid, value) -> precedes(xid, oldestRunningXid);
         locks.removeIf(over);
         tops.removeIf(over);
@@ -194,7 +206,7 @@ final class FilterState {
 
     void encode(ByteBuilder out) {
         out.putInt(firstUnseenXid);
-        out.putByte(settled ? 1 : 0);
+        out.putByte((settled ? SETTLED : 0) | (unseenEnded ? UNSEEN_ENDED : 0));
         rewritten.encode(out);
         locks.encode(out);
         tops.encode(out);
@@ -206,7 +218,9 @@ final class FilterState {
 
     void decode(ByteBuffer in) {
         firstUnseenXid = in.getInt();
-        settled = in.get() != 0;
+        int flags = in.get();
+        settled = (flags & SETTLED) != 0;
+        unseenEnded = (flags & UNSEEN_ENDED) != 0;
         rewritten.decode(in);
         locks.decode(in);
         tops.decode(in);

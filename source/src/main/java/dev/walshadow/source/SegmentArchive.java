@@ -10,13 +10,17 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,11 +40,23 @@ import org.slf4j.LoggerFactory;
 public final class SegmentArchive implements SegmentSink {
     private static final Logger LOG = LoggerFactory.getLogger(SegmentArchive.class);
     private static final long RETRY_CEILING_MILLIS = 5_000;
+    private static final int WRITE_BYTES = 128 << 10;
+
+    /** Direct writes begin and end at multiples of this, in the file and in memory. */
+    private static final int BLOCK_BYTES = 4096;
+
+    private static final int DIRECT_BYTES = 1 << 20;
     private static final String STATE_SUFFIX = ".state";
     private static final Pattern SEGMENT_NAME = Pattern.compile("[0-9A-F]{24}");
 
     private final Path directory;
     private final WalPages pages;
+
+    /** The WAL pump's; null once it failed where a write through the cache did not. */
+    private @Nullable OpenOption directOption = directOption();
+
+    private final ByteBuffer blocks =
+            ByteBuffer.allocateDirect(DIRECT_BYTES + BLOCK_BYTES).alignedSlice(BLOCK_BYTES);
 
     /** In {@code directory}, which exists, for the WAL of {@code pages}. */
     public SegmentArchive(Path directory, WalPages pages) {
@@ -81,8 +97,7 @@ public final class SegmentArchive implements SegmentSink {
         writeUntilDone(segmentFile(startLsn), segment, length);
     }
 
-    private static void writeUntilDone(Path target, byte[] bytes, int length)
-            throws InterruptedException {
+    private void writeUntilDone(Path target, byte[] bytes, int length) throws InterruptedException {
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         while (true) {
             try {
@@ -123,7 +138,7 @@ public final class SegmentArchive implements SegmentSink {
         } catch (IOException e) {
             throw unreadable(file, e);
         }
-        StreamSnapshot snapshot = StreamSnapshot.decode(bytes);
+        StreamSnapshot snapshot = StreamSnapshot.decode(bytes, file.toString());
         checkOwn(snapshot);
         return snapshot;
     }
@@ -194,22 +209,74 @@ public final class SegmentArchive implements SegmentSink {
         }
     }
 
-    private static void write(Path target, byte[] bytes, int length) throws IOException {
+    private void write(Path target, byte[] bytes, int length) throws IOException {
         Path beside = target.resolveSibling(target.getFileName() + ".tmp");
-        try (FileChannel channel =
-                FileChannel.open(
-                        beside,
-                        StandardOpenOption.CREATE,
-                        StandardOpenOption.TRUNCATE_EXISTING,
-                        StandardOpenOption.WRITE)) {
-            ByteBuffer buffer = ByteBuffer.wrap(bytes, 0, length);
-            while (buffer.hasRemaining()) {
-                channel.write(buffer);
-            }
-            channel.force(true);
+        OpenOption direct = length % BLOCK_BYTES == 0 ? directOption : null;
+        if (direct == null) {
+            writeCached(beside, bytes, length);
+        } else if (!writeDirect(beside, direct, bytes, length)) {
+            writeCached(beside, bytes, length);
+            directOption = null;
         }
         Files.setPosixFilePermissions(beside, PosixFilePermissions.fromString("rw-r--r--"));
         DurableFiles.rename(beside, target);
+    }
+
+    /**
+     * Past the page cache: nobody reads a segment soon, and copying it there is what costs most of
+     * a write. False if the file system cannot, or the disk is full.
+     */
+    private boolean writeDirect(Path file, OpenOption direct, byte[] bytes, int length) {
+        try (FileChannel channel = create(file, direct)) {
+            for (int at = 0; at < length; ) {
+                int piece = Math.min(blocks.capacity(), length - at);
+                blocks.clear().put(bytes, at, piece).flip();
+                while (blocks.hasRemaining()) {
+                    channel.write(blocks);
+                }
+                at += piece;
+            }
+            channel.force(true);
+            return true;
+        } catch (UnsupportedOperationException | IOException e) {
+            LOG.debug("no direct write of {}: {}", file, e.toString());
+            return false;
+        }
+    }
+
+    /** By its name, as Lucene does: javac takes the supported package for an internal one. */
+    private static @Nullable OpenOption directOption() {
+        try {
+            Object[] options =
+                    Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();
+            for (Object option : options == null ? new Object[0] : options) {
+                if (option.toString().equals("DIRECT")) {
+                    return (OpenOption) option;
+                }
+            }
+        } catch (ClassNotFoundException e) {
+            LOG.debug("this Java has no direct writes", e);
+        }
+        return null;
+    }
+
+    private static void writeCached(Path file, byte[] bytes, int length) throws IOException {
+        try (FileChannel channel = create(file)) {
+            for (int at = 0; at < length; ) {
+                // the channel copies out of the heap first: a piece at a time stays in the cache
+                int piece = Math.min(WRITE_BYTES, length - at);
+                at += channel.write(ByteBuffer.wrap(bytes, at, piece));
+            }
+            channel.force(true);
+        }
+    }
+
+    private static FileChannel create(Path file, OpenOption... more) throws IOException {
+        Set<OpenOption> options = new HashSet<>(Set.of(more));
+        options.add(StandardOpenOption.CREATE);
+        options.add(StandardOpenOption.TRUNCATE_EXISTING);
+        options.add(StandardOpenOption.WRITE);
+        return FileChannel.open(file, options);
     }
 
     private static HaltException unreadable(Path file, IOException cause) {

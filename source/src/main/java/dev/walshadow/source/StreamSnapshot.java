@@ -149,7 +149,7 @@ public final class StreamSnapshot {
         try {
             filter.decodeState(ByteBuffer.wrap(filterState).order(ByteOrder.LITTLE_ENDIAN));
         } catch (BufferUnderflowException e) {
-            throw corrupt("the filter's state is cut off", e);
+            throw corrupt(toString(), "the filter's state is cut off", e);
         }
         return filter;
     }
@@ -179,25 +179,29 @@ public final class StreamSnapshot {
     /**
      * Reads what {@link #encode} wrote.
      *
+     * @param name what messages call it
      * @throws HaltException {@link SourceCodes#RESUME_POINT_CORRUPT} for anything else, {@link
      *     SourceCodes#RESUME_POINT_FOREIGN} for the file of a newer walshadow
      */
-    public static StreamSnapshot decode(byte[] file) {
+    public static StreamSnapshot decode(byte[] file, String name) {
         if (file.length < FIXED_LENGTH + Integer.BYTES) {
-            throw corrupt("expected at least " + FIXED_LENGTH + " bytes, found " + file.length);
+            throw corrupt(
+                    name, "expected at least " + FIXED_LENGTH + " bytes, found " + file.length);
         }
         ByteBuffer in = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
         int end = file.length - Integer.BYTES;
         CRC32C crc = new CRC32C();
         crc.update(file, 0, end);
         if (in.getInt() != MAGIC || in.getInt(end) != (int) crc.getValue()) {
-            throw corrupt("its magic number or checksum is wrong");
+            throw corrupt(name, "its magic number or checksum is wrong");
         }
         int version = in.getInt();
         if (version != VERSION) {
             throw new HaltException(
                     SourceCodes.RESUME_POINT_FOREIGN,
-                    "a resume point of the archive has format "
+                    "the resume point "
+                            + name
+                            + " has format "
                             + version
                             + ", expected "
                             + VERSION
@@ -213,7 +217,7 @@ public final class StreamSnapshot {
         long tailStart = in.getLong();
         int headLength = in.getInt();
         if (headLength > end - FIXED_LENGTH) {
-            throw corrupt("its tail head of " + headLength + " bytes is cut off");
+            throw corrupt(name, "its tail head of " + headLength + " bytes is cut off");
         }
         byte[] head = new byte[Math.max(0, headLength)];
         in.get(head);
@@ -227,10 +231,12 @@ public final class StreamSnapshot {
                 state);
     }
 
-    private static HaltException corrupt(String found, Exception... cause) {
+    private static HaltException corrupt(String name, String found, Exception... cause) {
         return new HaltException(
                 SourceCodes.RESUME_POINT_CORRUPT,
-                "a resume point of the archive is damaged: "
+                "the resume point "
+                        + name
+                        + " is damaged: "
                         + found
                         + ". Restore the state directory from a copy, or bootstrap anew.",
                 cause.length == 0 ? null : cause[0]);

@@ -2,7 +2,7 @@ package dev.walshadow.source;
 
 /**
  * WAL bytes, contiguous from a position: the live stream, an archive, a local spool. Used by one
- * thread (the WAL pump); {@link #close()} may come from any.
+ * thread at a time; {@link #close()} may come from any.
  */
 public interface WalSource extends AutoCloseable {
     /** How often an idle source returns. */
@@ -20,6 +20,12 @@ public interface WalSource extends AutoCloseable {
      * @return false at the end: nothing follows, or the source was closed
      */
     boolean next(WalChunk into) throws InterruptedException;
+
+    /**
+     * What was received last is the checkpoint of a shutdown: the server waits with its end until
+     * somebody who streams has confirmed everything, or has gone. By the caller of {@link #next}.
+     */
+    default void serverStops() {}
 
     @Override
     void close();

@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.wal.LongHeapRecord;
 import dev.walshadow.postgres.wal.NoopRecord;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.TablespaceRecord;
@@ -31,6 +32,12 @@ public final class WalStream {
     private static final int INITIAL_SCRATCH = 64 * 1024;
     private static final int MAX_HEAD = 64;
 
+    /** Two segments of the usual size would not hold it. */
+    private static final int LONG_RECORD = 32 << 20;
+
+    /** Of a long record, so much has its headers, and the data of its blocks as a rule. */
+    private static final int LONG_BEGINNING = 64 * 1024;
+
     private final WalPages pages;
     private final long decodeFrom;
     private final Filter filter;
@@ -45,6 +52,7 @@ public final class WalStream {
     private final NoopRecord noop = new NoopRecord();
     private final StreamCounters counters = new StreamCounters();
     private final byte[] head = new byte[MAX_HEAD];
+    private final int longRecord;
 
     /** Everything before it has been received. */
     private long received;
@@ -81,6 +89,13 @@ public final class WalStream {
     private long stitchedTo;
     private byte[] scratch = new byte[INITIAL_SCRATCH];
 
+    // the same if it is passed on as it comes: a short form of it is in scratch
+    private boolean passing;
+    private int passingLength;
+    private int passingHeadLength;
+    private long passingEnd;
+    private final byte[] passingHeader = new byte[XLogLayout.RECORD_HEADER_LENGTH];
+
     /**
      * @param from where to begin: the first {@link #push} is at its {@link
      *     StreamSnapshot#segmentStart}
@@ -93,6 +108,20 @@ public final class WalStream {
             WireSink wire,
             RecordSink records,
             SegmentSink segments) {
+        this(from, decodeFrom, wire, records, segments, LONG_RECORD);
+    }
+
+    /**
+     * @param longRecord length from which on a record of user data is not collected whole
+     */
+    WalStream(
+            StreamSnapshot from,
+            long decodeFrom,
+            WireSink wire,
+            RecordSink records,
+            SegmentSink segments,
+            int longRecord) {
+        this.longRecord = longRecord;
         this.pages = from.pages();
         this.decodeFrom = decodeFrom;
         this.filter = from.newFilter();
@@ -121,6 +150,11 @@ public final class WalStream {
     /** Behind the last record handed on: everything before it was published, too. */
     public long lastRecordEnd() {
         return deferred.isEmpty() ? cursor : deferred.firstLsn();
+    }
+
+    /** Every record that ends at or before it was handed on; further than the last one's end. */
+    public long readTo() {
+        return deferred.isEmpty() ? received : deferred.firstLsn();
     }
 
     public StreamCounters counters() {
@@ -226,6 +260,91 @@ public final class WalStream {
         return true;
     }
 
+    /** The next bytes of the crossing record, which lie in one page. */
+    private void take(int count) throws InterruptedException {
+        if (passing) {
+            checksum.update(window.buffer(stitchedTo), window.offset(stitchedTo), count);
+            window.rewrite(stitchedTo, head, passingHeadLength, stitched, stitched + count);
+        } else {
+            ensureScratch(stitched + count);
+            window.copy(stitchedTo, count, scratch, stitched);
+        }
+        boolean isBeginning = stitched < LONG_BEGINNING;
+        stitched += count;
+        stitchedTo += count;
+        if (!passing && stitched >= XLogLayout.RECORD_HEADER_LENGTH) {
+            checkHeader(scratch, 0, recordStart);
+        }
+        if (isBeginning && stitched >= LONG_BEGINNING && recordLength >= longRecord) {
+            pass();
+        }
+    }
+
+    /**
+     * From here on the long record is passed on while it comes, if it is one that the shadow does
+     * not get: what it becomes depends on its length alone, so nothing of it is believed before its
+     * checksum has been seen.
+     */
+    private void pass() throws InterruptedException {
+        if (!LongHeapRecord.isKind(scratch, 0)) {
+            return;
+        }
+        deliver();
+        System.arraycopy(scratch, 0, passingHeader, 0, passingHeader.length);
+        byte[] beginning = Arrays.copyOf(scratch, stitched);
+        int length = LongHeapRecord.shorten(beginning, stitched, recordStart);
+        if (length == 0) {
+            return;
+        }
+        passingEnd = endOfCrossing();
+        WalRecord record = new WalRecord();
+        record.wrap(beginning, 0, length, recordStart, passingEnd);
+        if (filter.decide(record) != Decision.DROP || filter.boundary() != null) {
+            throw record.corrupt("a long record that is of a catalog");
+        }
+        checksum.begin();
+        checksum.update(
+                scratch,
+                XLogLayout.RECORD_HEADER_LENGTH,
+                stitched - XLogLayout.RECORD_HEADER_LENGTH);
+        scratch = beginning;
+        passing = true;
+        passingLength = length;
+        passingHeadLength = noop.head(passingHeader, 0, head);
+        window.rewrite(recordStart, head, passingHeadLength, 0, stitched);
+        rememberTail(recordStart, head, passingHeadLength, true);
+    }
+
+    /** Where the crossing record ends. */
+    private long endOfCrossing() {
+        long at = stitchedTo;
+        int left = recordLength - stitched;
+        while (left > 0) {
+            int inPage = XLogLayout.offsetInPage(at);
+            if (inPage == 0) {
+                inPage = pages.headerLength(at);
+                at += inPage;
+            }
+            int count = Math.min(left, XLogLayout.PAGE_SIZE - inPage);
+            at += count;
+            left -= count;
+        }
+        return XLogLayout.align(at);
+    }
+
+    /** The record that was passed on is complete. */
+    private void passed(long end) throws InterruptedException {
+        passing = false;
+        checksum.verifyPieces(passingHeader, recordStart);
+        run.next().wrap(scratch, 0, passingLength, recordStart, end);
+        counters.count(Decision.DROP, recordLength);
+        previous = recordStart;
+        cursor = end;
+        recordEnd = end;
+        run.add(Decision.DROP, null);
+        deliver();
+    }
+
     private void checkFirstPageHeader(long page) {
         byte[] bytes = window.buffer(page);
         int offset = window.offset(page);
@@ -274,19 +393,17 @@ public final class WalStream {
             if (count == 0) {
                 return false;
             }
-            ensureScratch(stitched + count);
-            window.copy(stitchedTo, count, scratch, stitched);
-            stitched += count;
-            stitchedTo += count;
-            if (stitched >= XLogLayout.RECORD_HEADER_LENGTH) {
-                checkHeader(scratch, 0, recordStart);
-            }
+            take(count);
         }
         long end = XLogLayout.align(stitchedTo);
         if (received < end) {
             return false;
         }
         crossing = false;
+        if (passing) {
+            passed(end);
+            return true;
+        }
         complete(scratch, 0, recordLength, recordStart, end);
         deliver();
         return true;
@@ -321,10 +438,13 @@ public final class WalStream {
      * The standby needs its header's position; its payload is blanked, nobody replays it.
      */
     private void abandonFragment() {
-        int kept = Math.min(stitched, XLogLayout.RECORD_HEADER_LENGTH);
-        System.arraycopy(scratch, 0, head, 0, kept);
-        window.rewrite(recordStart, head, kept, 0, stitched);
-        rememberTail(recordStart, head, kept, true);
+        if (!passing) {
+            int kept = Math.min(stitched, XLogLayout.RECORD_HEADER_LENGTH);
+            System.arraycopy(scratch, 0, head, 0, kept);
+            window.rewrite(recordStart, head, kept, 0, stitched);
+            rememberTail(recordStart, head, kept, true);
+        }
+        passing = false;
         crossing = false;
         cursor = stitchedTo;
     }
@@ -431,10 +551,11 @@ public final class WalStream {
 
     /** Up to the last complete record; where only filler follows, up to the last whole page. */
     private void publish() {
+        long wholePages = received - XLogLayout.offsetInPage(received);
         long limit =
-                cursor <= received
-                        ? cursor
-                        : Math.max(recordEnd, received - XLogLayout.offsetInPage(received));
+                passing
+                        ? Math.max(cursor, wholePages)
+                        : cursor <= received ? cursor : Math.max(recordEnd, wholePages);
         if (published < limit && filter.invalidations() != invalidations) {
             wire.invalidates(filter.invalidations() - invalidations);
             invalidations = filter.invalidations();
@@ -448,7 +569,8 @@ public final class WalStream {
     }
 
     private void completeSegments() throws InterruptedException {
-        while (!window.isEmpty() && Math.min(cursor, received) >= window.firstEnd()) {
+        while (!window.isEmpty()
+                && Math.min(passing ? passingEnd : cursor, received) >= window.firstEnd()) {
             long segmentStart = window.start();
             segments.segmentComplete(
                     segmentStart, window.first(), pages.segmentSize(), snapshot(window.firstEnd()));
@@ -459,12 +581,13 @@ public final class WalStream {
     private StreamSnapshot snapshot(long segmentStart) {
         ByteBuilder state = new ByteBuilder(256);
         filter.encodeState(state);
+        long next = passing ? passingEnd : cursor;
         return new StreamSnapshot(
                 pages,
                 segmentStart,
-                cursor,
-                previous,
-                cursor > segmentStart && tailRewritten
+                next,
+                passing ? recordStart : previous,
+                next > segmentStart && tailRewritten
                         ? StreamSnapshot.Tail.rewritten(tailStart, tailHead, tailHeadLength)
                         : StreamSnapshot.Tail.UNCHANGED,
                 state.toByteArray());

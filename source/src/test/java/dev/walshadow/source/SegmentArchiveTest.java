@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -63,6 +64,31 @@ class SegmentArchiveTest {
         }
     }
 
+    /** On the build's file system and on one in memory: by direct writes or through the cache. */
+    @Test
+    void aSegmentHasTheBytesThatItWasGiven() throws IOException, InterruptedException {
+        Path shared = Files.createTempDirectory(Path.of("/dev/shm"), "archive");
+        try {
+            for (Path folder : List.of(directory, shared)) {
+                SegmentArchive archive = new SegmentArchive(folder, PAGES);
+                byte[] segment = new byte[3 * SIZE];
+                new SplittableRandom(7).nextBytes(segment);
+                for (int length : new int[] {SIZE, SIZE + 4096, SIZE + 1, 2 * SIZE + 8192, 1}) {
+                    archive.segmentComplete(5L * SIZE, segment, length, snapshot(6L * SIZE));
+                    assertThat(archive.segmentFile(5L * SIZE))
+                            .hasBinaryContent(Arrays.copyOf(segment, length));
+                }
+            }
+        } finally {
+            try (Stream<Path> files = Files.list(shared)) {
+                for (Path file : files.toList()) {
+                    Files.delete(file);
+                }
+            }
+            Files.delete(shared);
+        }
+    }
+
     @Test
     void keepsTheSegmentOfTheRetentionPointAndLater() throws InterruptedException {
         SegmentArchive archive = filled(4);
@@ -78,15 +104,16 @@ class SegmentArchiveTest {
     void anyDamageOfAStateIsNoticed() throws InterruptedException {
         filled(0);
         byte[] good = snapshot(5L * SIZE + 40).encode();
-        assertThat(StreamSnapshot.decode(good).encode()).isEqualTo(good);
+        assertThat(StreamSnapshot.decode(good, "good").encode()).isEqualTo(good);
         for (int length = 0; length < good.length; length++) {
             byte[] torn = Arrays.copyOf(good, length);
-            assertThatThrownBy(() -> StreamSnapshot.decode(torn)).isInstanceOf(HaltException.class);
+            assertThatThrownBy(() -> StreamSnapshot.decode(torn, "torn"))
+                    .isInstanceOf(HaltException.class);
         }
         for (int at = 0; at < good.length; at++) {
             byte[] damaged = good.clone();
             damaged[at] ^= 4;
-            assertThatThrownBy(() -> StreamSnapshot.decode(damaged))
+            assertThatThrownBy(() -> StreamSnapshot.decode(damaged, "damaged"))
                     .isInstanceOf(HaltException.class)
                     .hasMessageStartingWith(SourceCodes.RESUME_POINT_CORRUPT.toString());
         }

@@ -96,6 +96,6 @@ final class StreamCapture implements WireSink, RecordSink, SegmentSink {
             throw new AssertionError("archived before it was published");
         }
         segments.put(startLsn, segment.clone());
-        snapshots.put(next.segmentStart(), StreamSnapshot.decode(next.encode()));
+        snapshots.put(next.segmentStart(), StreamSnapshot.decode(next.encode(), "next"));
     }
 }

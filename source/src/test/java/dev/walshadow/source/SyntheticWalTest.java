@@ -1,6 +1,7 @@
 package dev.walshadow.source;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.postgres.wal.HeapRecordLayout;
@@ -125,6 +126,66 @@ class SyntheticWalTest {
                 }
             }
         }
+    }
+
+    /**
+     * An old row of any size (REPLICA IDENTITY FULL), and a message: not held, and all the same.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {1000, 8192, 30_000, 1 << 20})
+    void aLongRecordIsPassedOnWhileItComes(int chunk) throws InterruptedException {
+        SyntheticWal wal = new SyntheticWal(1 << 20);
+        byte[] delete = new byte[HeapRecordLayout.DELETE_LENGTH + 2_500_000];
+        delete[HeapRecordLayout.DELETE_FLAGS] = HeapRecordLayout.XLH_DELETE_CONTAINS_OLD_TUPLE;
+        Arrays.fill(delete, 2_000_000, 2_100_000, (byte) 7);
+        int heap = ResourceManager.HEAP;
+        wal.block(heap, HeapRecordLayout.XLOG_HEAP_INSERT, 700, USER_TABLE, new byte[3]);
+        long deleted = wal.block(heap, HeapRecordLayout.XLOG_HEAP_DELETE, 700, USER_TABLE, delete);
+        wal.record(ResourceManager.TRANSACTION, 0, 700, commit());
+        wal.record(ResourceManager.LOGICAL_MESSAGE, 0, 701, new byte[3_000_000]);
+        wal.block(heap, HeapRecordLayout.XLOG_HEAP_INSERT, 702, USER_TABLE, new byte[3]);
+        wal.record(ResourceManager.LOGICAL_MESSAGE, 0, 701, new byte[500_000]);
+
+        StreamCapture whole = stream(wal, chunk);
+        StreamCapture capture = new StreamCapture(wal.initial());
+        WalStream stream = new WalStream(wal.initial(), 0, capture, capture, capture, 400_000);
+        byte[] bytes = wal.bytes();
+        for (int at = 0; at < bytes.length; at += chunk) {
+            stream.push(wal.start() + at, bytes, at, Math.min(chunk, bytes.length - at));
+            long behind = wal.start() + at + chunk - capture.publishedTo();
+            assertThat(behind).isLessThan(chunk + 100_000L);
+        }
+        assertThat(text(capture.wire)).isEqualTo(text(whole.wire));
+        assertThat(capture.segments.keySet()).isEqualTo(whole.segments.keySet());
+        capture.segments.forEach(
+                (start, segment) -> assertThat(segment).isEqualTo(whole.segments.get(start)));
+        capture.snapshots.forEach((start, snapshot) ->
+                assertThat(snapshot.encode())
+                        .isEqualTo(
+                                java.util.Objects.requireNonNull(whole.snapshots.get(start))
+                                        .encode()));
+        assertThat(capture.records.stream().map(StreamCapture.Seen::nextLsn).toList())
+                .isEqualTo(whole.records.stream().map(StreamCapture.Seen::nextLsn).toList());
+        assertThat(capture.records)
+                .filteredOn(each -> each.lsn() == deleted)
+                .allMatch(each -> each.length() < 100 && each.xid() == 700);
+        assertReadable(wal, capture);
+        for (StreamSnapshot from : capture.snapshots.values()) {
+            assertResumes(wal, capture, from);
+        }
+    }
+
+    @Test
+    void aLongRecordsChecksumIsVerified() throws InterruptedException {
+        SyntheticWal wal = new SyntheticWal(1 << 20);
+        wal.record(ResourceManager.LOGICAL_MESSAGE, 0, 701, new byte[3_000_000]);
+        byte[] bytes = wal.bytes();
+        bytes[2_500_000] ^= 1;
+        StreamCapture capture = new StreamCapture(wal.initial());
+        WalStream stream = new WalStream(wal.initial(), 0, capture, capture, capture, 400_000);
+        assertThatThrownBy(() -> stream.push(wal.start(), bytes, 0, bytes.length))
+                .hasMessageContaining("incorrect resource manager data checksum");
+        assertThat(capture.records).isEmpty();
     }
 
     private static void assertReadable(SyntheticWal wal, StreamCapture capture)

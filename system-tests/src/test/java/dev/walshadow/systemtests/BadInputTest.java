@@ -7,14 +7,19 @@ import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.embedded.EmbeddedPostgres;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.Statement;
+import java.util.Arrays;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -22,15 +27,25 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What {@code run} says to bad input: the code, exit code 2, and nothing was changed. */
 final class BadInputTest {
+    private static final boolean ROOT = "root".equals(System.getProperty("user.name"));
+
     @TempDir private static Path folder;
     private static EmbeddedPostgres postgres;
     private static EmbeddedClickHouse clickhouse;
     private static int cases;
 
-    private record Said(int exitCode, String text) {}
+    /**
+     * What a command said.
+     *
+     * @param before what there was in ClickHouse and in the state directories
+     * @param after the same, afterwards
+     */
+    private record Said(int exitCode, String text, String before, String after) {}
 
     @BeforeAll
     static void start() throws Exception {
+        // the shadow's user must be able to enter a state directory
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         postgres = EmbeddedPostgres.at(folder.resolve("source")).version(17).start();
         clickhouse = EmbeddedClickHouse.start(folder.resolve("target"));
         source(
@@ -85,6 +100,83 @@ final class BadInputTest {
     }
 
     @Test
+    void severalFaultsOfSettingsAreToldTogether() throws Exception {
+        Path file = folder.resolve("several.toml");
+        Files.writeString(
+                file,
+                """
+                [source]
+                url = "postgres://postgres@127.0.0.1:99999/postgres"
+                slot = "Not-A-Slot"
+                [clickhouse]
+                url = "http://127.0.0.1:2"
+                [shadow]
+                user = "nobody-has-this-name"
+                [state]
+                dir = "%s"
+                """
+                        .formatted(state()));
+        refused(
+                execute("run", "--config", file.toString()),
+                "found",
+                "99999",
+                "Not-A-Slot",
+                "WS-1201",
+                ROOT ? "nobody-has-this-name" : "WS-1400");
+    }
+
+    @Test
+    void valuesOfTheWrongKindAreToldTogether() throws Exception {
+        Path file = folder.resolve("kinds.toml");
+        Files.writeString(
+                file,
+                """
+                [source]
+                url = ["a", "b"]
+                slot = { name = "x" }
+                status_interval = -1
+                [batch]
+                rows = -5
+                bytes = "12XB"
+                [tables]
+                include = [["nested"]]
+                [tables."public.orders"]
+                table = ["x"]
+                """);
+        refused(
+                execute("run", "--config", file.toString()),
+                "WS-1901",
+                "[source] url",
+                "[source] slot",
+                "[source] status_interval",
+                "[batch] rows",
+                "[batch] bytes",
+                "[tables] include",
+                "[tables.\"public.orders\"] table");
+    }
+
+    @Test
+    void aCommandLineThatIsWrongIsOneLine() {
+        for (String[] arguments :
+                new String[][] {
+                    {"runn"},
+                    {"run"},
+                    {"status", "--confg", "x"},
+                    {"wait", "--config", "x", "--timeout", "soon"},
+                    {"verify", "--config", "x", "--nothing"},
+                    {"postgres", "--dir", "x", "--port", "many"},
+                    {"demo", "--postgres", "14"},
+                    {"wal", "inspect"},
+                    {"resync", "--config", "x"},
+                }) {
+            Said said = execute(arguments);
+            assertThat(said.exitCode()).as(said.text()).isEqualTo(2);
+            assertThat(said.text().strip().lines()).as(said.text()).hasSize(1);
+            assertThat(said.text()).startsWith("WS-1930").contains("--help");
+        }
+    }
+
+    @Test
     void unreachableServersAreToldTogether() throws Exception {
         refused(
                 run("postgres://postgres@127.0.0.1:1/x", "http://127.0.0.1:2", ""),
@@ -117,9 +209,10 @@ final class BadInputTest {
 
     @Test
     void clickHouseWithoutLoginOrRights() throws Exception {
-        clickhouse.requireLogin("somebody", "secret");
+        clickhouse.requireLogin("default", "");
         try {
-            refused(run(postgres.url("postgres"), clickhouse.url(), ""), "WS-1203", "516");
+            String wrong = clickhouse.url().replace("//", "//somebody:se%63ret@");
+            refused(run(postgres.url("postgres"), wrong, ""), "WS-1203", "516");
         } finally {
             clickhouse.requireLogin(null, null);
         }
@@ -168,12 +261,13 @@ final class BadInputTest {
 
     private static Manifest manifest(long systemIdentifier) {
         long at = 1L << 24;
-        return new Manifest(systemIdentifier, 1, 16 << 20, at, at, at, at);
+        return new Manifest(systemIdentifier, 1, 16 << 20, at, at, at, at, 0);
     }
 
     private static void refused(Said said, String... wanted) throws Exception {
         assertThat(said.text()).contains(wanted).doesNotContain("\tat ");
         assertThat(said.exitCode()).as(said.text()).isEqualTo(2);
+        assertThat(said.after()).as(said.text()).isEqualTo(said.before());
         assertThat(ask("SELECT count(*) FROM pg_replication_slots")).isEqualTo("0");
     }
 
@@ -209,8 +303,38 @@ final class BadInputTest {
     private static Said execute(String... arguments) {
         StringWriter text = new StringWriter();
         PrintWriter out = new PrintWriter(text, true);
+        String before = everything();
         int exitCode = Main.commandLine().setOut(out).setErr(out).execute(arguments);
-        return new Said(exitCode, text.toString());
+        return new Said(exitCode, text.toString(), before, everything());
+    }
+
+    /** Every table of ClickHouse, every file of the state directories but the lock's content. */
+    private static String everything() {
+        StringBuilder all = new StringBuilder();
+        try {
+            all.append(clickhouse.query("SHOW DATABASES"));
+            all.append(
+                    clickhouse.query(
+                            "SELECT database, name, total_rows FROM system.tables WHERE database"
+                                + " NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')"
+                                + " ORDER BY ALL"));
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.filter(BadInputTest::isState).sorted().toList()) {
+                    all.append(folder.relativize(file));
+                    if (Files.isRegularFile(file) && !file.endsWith("lock")) {
+                        all.append(' ').append(Arrays.hashCode(Files.readAllBytes(file)));
+                    }
+                    all.append('\n');
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return all.toString();
+    }
+
+    private static boolean isState(Path file) {
+        return folder.relativize(file).toString().startsWith("state");
     }
 
     private static void source(String... statements) throws Exception {

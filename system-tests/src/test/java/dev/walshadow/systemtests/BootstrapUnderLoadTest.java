@@ -44,7 +44,9 @@ final class BootstrapUnderLoadTest {
                 rolledBack.rollback();
             }
             Verification.Outcome outcome = installation.verify();
-            assertThat(outcome.reason()).as("seed %d, %s", SEED, outcome.results()).isEmpty();
+            assertThat(outcome.reason())
+                    .as("seed %d, %s %s", SEED, outcome.results(), outcome.setAside())
+                    .isEmpty();
             assertThat(
                             installation
                                     .target()

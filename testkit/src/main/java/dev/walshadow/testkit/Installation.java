@@ -23,13 +23,19 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * A source, a ClickHouse and the daemon as a process of its own, all in one temporary directory.
@@ -46,6 +52,7 @@ public final class Installation implements AutoCloseable {
     private final EmbeddedPostgres source;
     private final EmbeddedClickHouse target;
     private final Path configurationFile;
+    private final Map<String, String> environment = new HashMap<>();
     private @Nullable Process daemon;
 
     private Installation(Path directory, EmbeddedPostgres source, EmbeddedClickHouse target)
@@ -71,11 +78,19 @@ public final class Installation implements AutoCloseable {
 
     /** Both servers run, the daemon does not yet. */
     public static Installation start(int major) {
+        return start(major, source -> source);
+    }
+
+    /**
+     * @param settings what the source has besides its defaults
+     */
+    public static Installation start(int major, UnaryOperator<EmbeddedPostgres.Builder> settings) {
         try {
             Path directory = Files.createTempDirectory("walshadow-test");
             Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
             EmbeddedPostgres source =
-                    EmbeddedPostgres.at(directory.resolve("source")).version(major).start();
+                    settings.apply(EmbeddedPostgres.at(directory.resolve("source")).version(major))
+                            .start();
             EmbeddedClickHouse target = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
             return new Installation(directory, source, target);
         } catch (IOException e) {
@@ -105,6 +120,11 @@ public final class Installation implements AutoCloseable {
         return configurationFile;
     }
 
+    /** Sets a variable of the environment for the daemon's next start. */
+    public void environment(String name, String value) {
+        environment.put(name, value);
+    }
+
     /** Adds lines to the configuration file. */
     public void configure(String more) {
         try {
@@ -116,6 +136,15 @@ public final class Installation implements AutoCloseable {
 
     public Configuration configuration() {
         return ConfigurationLoader.load(configurationFile, Map.of(), Map.of());
+    }
+
+    /** Changes the configuration file's text, for the daemon's next start. */
+    public void configure(UnaryOperator<String> change) {
+        try {
+            Files.writeString(configurationFile, change.apply(Files.readString(configurationFile)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** A new session on the source. */
@@ -186,6 +215,38 @@ public final class Installation implements AutoCloseable {
                 });
     }
 
+    /** Starts the daemon's process without waiting for an answer. */
+    public void launchDaemon() {
+        daemon = launch("run");
+    }
+
+    /** Starts the daemon's process; true when it answers, false when it has ended instead. */
+    public boolean startsDaemon() {
+        Process started = launch("run");
+        await("the daemon answers or ends", () -> !started.isAlive() || status().has("received"));
+        daemon = started;
+        return started.isAlive();
+    }
+
+    /** Waits until the daemon's process has ended by itself. Returns its exit code. */
+    public int awaitDaemonEnd() throws InterruptedException {
+        Process ending = daemon;
+        if (ending == null || !ending.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+            throw new IllegalStateException("the daemon goes on; status " + status());
+        }
+        daemon = null;
+        return ending.exitValue();
+    }
+
+    /** Stops the daemon as a service manager does. Returns its exit code. */
+    public int stopDaemon() throws InterruptedException {
+        Process running = daemon;
+        if (running != null) {
+            running.destroy();
+        }
+        return awaitDaemonEnd();
+    }
+
     /** Kills the daemon's process with signal 9. */
     public void killDaemon() throws InterruptedException {
         Process running = daemon;
@@ -193,6 +254,31 @@ public final class Installation implements AutoCloseable {
             running.destroyForcibly();
             running.waitFor();
             daemon = null;
+        }
+    }
+
+    /** Sends the daemon a signal, {@code HUP}. */
+    public void signalDaemon(String name) throws InterruptedException {
+        Process running = daemon;
+        if (running == null) {
+            throw new IllegalStateException("no daemon runs");
+        }
+        try {
+            new ProcessBuilder("kill", "-" + name, Long.toString(running.pid()))
+                    .inheritIO()
+                    .start()
+                    .waitFor();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Whether a line of the daemon's log has this text. */
+    public boolean logged(String text) {
+        try (Stream<String> lines = Files.lines(log())) {
+            return lines.anyMatch(line -> line.contains(text));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -204,6 +290,27 @@ public final class Installation implements AutoCloseable {
             throw new IllegalStateException(result.output());
         }
         await(table + " is loaded anew", () -> loads(table) > before);
+    }
+
+    /** Waits until all these tables have been loaded anew, asked for at once. */
+    public void resyncAll(List<String> tables) {
+        resyncAll(tables, tables);
+    }
+
+    /**
+     * The same where the rows of partitioned tables are loaded.
+     *
+     * @param loaded the tables that are read: partitions instead of their partitioned tables
+     */
+    public void resyncAll(List<String> tables, List<String> loaded) {
+        Map<String, Long> before =
+                loaded.stream().collect(Collectors.toMap(table -> table, this::loads));
+        ObjectNode request = ControlClient.request("resync");
+        ArrayNode names = request.putArray("tables");
+        tables.forEach(names::add);
+        ControlClient.send(StateDirectory.controlSocket(state()), request);
+        before.forEach(
+                (table, loads) -> await(table + " is loaded anew", () -> loads(table) > loads));
     }
 
     /** How often the log says that a load of the table was finished. */
@@ -289,10 +396,14 @@ public final class Installation implements AutoCloseable {
         }
     }
 
-    /** Runs another command of the product against this installation; its output, then its code. */
+    /**
+     * Runs another command of the product against this installation.
+     *
+     * @param name its words, {@code ctl pause}
+     */
     public CommandResult command(String name, String... options) throws InterruptedException {
         try {
-            Path output = Files.createTempFile(directory, name, ".out");
+            Path output = Files.createTempFile(directory, "command", ".out");
             Process process =
                     new ProcessBuilder(commandLine(name, options))
                             .redirectErrorStream(true)
@@ -310,10 +421,12 @@ public final class Installation implements AutoCloseable {
 
     private Process launch(String command) {
         try {
-            return new ProcessBuilder(commandLine(command))
-                    .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
-                    .start();
+            ProcessBuilder process =
+                    new ProcessBuilder(commandLine(command))
+                            .redirectErrorStream(true)
+                            .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()));
+            process.environment().putAll(environment);
+            return process.start();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -324,17 +437,17 @@ public final class Installation implements AutoCloseable {
                 new ArrayList<>(
                         List.of(
                                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                                "-Xmx384m",
+                                "-Xmx640m",
                                 "-XX:+UseSerialGC",
                                 "-XX:TieredStopAtLevel=1",
                                 "--enable-native-access=ALL-UNNAMED",
                                 "--sun-misc-unsafe-memory-access=allow",
                                 "-cp",
                                 System.getProperty("java.class.path"),
-                                "dev.walshadow.cli.Main",
-                                command,
-                                "--config",
-                                configurationFile.toString()));
+                                "dev.walshadow.cli.Main"));
+        line.addAll(List.of(command.split(" ")));
+        line.add("--config");
+        line.add(configurationFile.toString());
         line.addAll(List.of(options));
         return line;
     }

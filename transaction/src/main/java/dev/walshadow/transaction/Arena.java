@@ -39,6 +39,7 @@ final class Arena {
     private final LongArray cancelled = new LongArray();
     private @Nullable Set<RelationLocator> toastLocators;
     private @Nullable RelationLocator lastToastLocator;
+    private boolean unreadableToastChunks;
     private @Nullable SpillFile spill;
 
     Arena(ChunkPool pool) {
@@ -138,6 +139,15 @@ final class Arena {
     void noteToastChunk(int tablespaceOid, int databaseOid, int relationNumber, int valueId) {
         noteToastLocator(tablespaceOid, databaseOid, relationNumber);
         toastRanges[chunkCount - 1].add(relationNumber, valueId);
+    }
+
+    /** The record just reserved inserts what must be a chunk, of who knows which value. */
+    void noteUnreadableToastChunk() {
+        unreadableToastChunks = true;
+    }
+
+    boolean hasUnreadableToastChunks() {
+        return unreadableToastChunks;
     }
 
     private void noteToastLocator(int tablespaceOid, int databaseOid, int relationNumber) {

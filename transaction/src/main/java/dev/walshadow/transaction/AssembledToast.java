@@ -29,7 +29,10 @@ final class AssembledToast implements ToastValues {
     private RelationLocator wanted = new RelationLocator(0, 0, 0);
     private int wantedValue;
     private int expectedSequence;
+    private int bytesLeft;
+    private boolean roomWanted;
     private boolean sawLaterChunk;
+    private int firstLater;
     private boolean complete;
 
     AssembledToast(
@@ -47,24 +50,72 @@ final class AssembledToast implements ToastValues {
 
     @Override
     public boolean append(int toastRelationOid, int valueId, ByteBuilder out) {
+        return append(toastRelationOid, valueId, Integer.MAX_VALUE, false, out);
+    }
+
+    @Override
+    public boolean appendPrefix(int toastRelationOid, int valueId, int limit, ByteBuilder out) {
+        return append(toastRelationOid, valueId, limit, true, out);
+    }
+
+    private boolean append(
+            int toastRelationOid, int valueId, int limit, boolean makeRoom, ByteBuilder out) {
         int start = out.length();
+        boolean torn = false;
         for (RelationLocator locator : locatorsOf(toastRelationOid)) {
-            wanted = locator;
-            relationNumber = locator.relationNumber();
-            wantedValue = valueId;
-            expectedSequence = 0;
-            complete = false;
-            int before;
-            do {
-                before = expectedSequence;
-                sawLaterChunk = false;
-                search(out);
-                // chunks that lie out of order: each further pass takes the next ones
-            } while (!complete && sawLaterChunk && expectedSequence > before);
+            want(locator, valueId, limit);
+            roomWanted = makeRoom;
+            searchFrom(0, out);
             if (expectedSequence > 0 && (complete || !sawLaterChunk)) {
                 return true;
             }
+            torn |= sawLaterChunk;
             out.setLength(start);
+        }
+        return torn || hasUnreadableChunks();
+    }
+
+    @Override
+    public int appendTail(int toastRelationOid, int valueId, ByteBuilder out) {
+        for (RelationLocator locator : locatorsOf(toastRelationOid)) {
+            want(locator, valueId, Integer.MAX_VALUE);
+            roomWanted = false;
+            firstLater = Integer.MAX_VALUE;
+            searchFrom(-1, out); // takes none, sees all
+            if (sawLaterChunk) {
+                int first = firstLater;
+                searchFrom(first, out);
+                return first;
+            }
+        }
+        return -1;
+    }
+
+    private void want(RelationLocator locator, int valueId, int limit) {
+        wanted = locator;
+        relationNumber = locator.relationNumber();
+        wantedValue = valueId;
+        bytesLeft = limit;
+        complete = false;
+    }
+
+    private void searchFrom(int sequence, ByteBuilder out) {
+        expectedSequence = sequence;
+        int before;
+        do {
+            before = expectedSequence;
+            sawLaterChunk = false;
+            search(out);
+            // chunks that lie out of order: each further pass takes the next ones
+        } while (!complete && sawLaterChunk && expectedSequence > before);
+    }
+
+    /** They may be of any value. */
+    private boolean hasUnreadableChunks() {
+        for (Arena arena : arenas) {
+            if (arena.hasUnreadableToastChunks()) {
+                return true;
+            }
         }
         return false;
     }
@@ -141,14 +192,26 @@ final class AssembledToast implements ToastValues {
             if (isWantedChunk() && !arena.isCancelled(position + at)) {
                 int sequence = chunk.sequence();
                 if (sequence == expectedSequence) {
-                    out.putBytes(bytes, chunk.dataOffset(), chunk.dataLength());
-                    expectedSequence++;
-                    complete = chunk.dataLength() < ToastChunk.MAX_SIZE;
+                    take(bytes, out);
                 } else if (sequence > expectedSequence) {
                     sawLaterChunk = true;
+                    firstLater = Math.min(firstLater, sequence);
                 }
             }
         }
+    }
+
+    /** The next chunk of the value, as much of it as is wanted. */
+    private void take(byte[] bytes, ByteBuilder out) {
+        if (roomWanted) {
+            out.ensure(bytesLeft);
+            roomWanted = false;
+        }
+        int count = Math.min(bytesLeft, chunk.dataLength());
+        out.putBytes(bytes, chunk.dataOffset(), count);
+        bytesLeft -= count;
+        expectedSequence++;
+        complete = chunk.dataLength() < ToastChunk.MAX_SIZE || bytesLeft == 0;
     }
 
     private boolean isWantedChunk() {

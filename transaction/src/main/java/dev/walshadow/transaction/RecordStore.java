@@ -81,13 +81,16 @@ final class RecordStore {
         if (block >= 0) {
             int dataLength = record.dataLength(block);
             System.arraycopy(record.buffer(), record.dataOffset(block), chunk, end, dataLength);
-            if (ToastChunk.isInsert(record.resourceManager(), record.info(), chunk, main)
-                    && toastChunk.wrap(chunk, end, dataLength)) {
-                arena.noteToastChunk(
-                        record.tablespaceOid(block),
-                        record.databaseOid(block),
-                        record.relationNumber(block),
-                        toastChunk.valueId());
+            if (ToastChunk.isInsert(record.resourceManager(), record.info(), chunk, main)) {
+                if (toastChunk.wrap(chunk, end, dataLength)) {
+                    arena.noteToastChunk(
+                            record.tablespaceOid(block),
+                            record.databaseOid(block),
+                            record.relationNumber(block),
+                            toastChunk.valueId());
+                } else {
+                    arena.noteUnreadableToastChunk();
+                }
             }
             end += dataLength;
         }

@@ -19,6 +19,10 @@ final class ToastChunk {
     /** TOAST_MAX_CHUNK_SIZE for 8 KB pages: every chunk of a value but the last has this size. */
     static final int MAX_SIZE = 1996;
 
+    /** t_hoff of a tuple without a null bitmap. */
+    private static final int HEADER_LENGTH = 24;
+
+    private static final int ATTRIBUTES = 3;
     private static final int SEQUENCE = 4;
     private static final int DATA = 8;
     private static final int SMALLEST = DATA + 1;
@@ -36,16 +40,22 @@ final class ToastChunk {
 
     /**
      * @param length of xl_heap_header and what follows it
-     * @return false if this cannot be a chunk
+     * @return false if this cannot be a chunk as PostgreSQL forms it
      */
     boolean wrap(byte[] buffer, int offset, int length) {
         if (length < HeapTupleLayout.XL_LENGTH) {
             return false;
         }
         int hoff = buffer[offset + HeapTupleLayout.XL_HOFF] & 0xFF;
-        int at = offset + HeapTupleLayout.XL_LENGTH + hoff - HeapTupleLayout.LENGTH;
+        int infomask2 =
+                LittleEndian.getUnsignedShort(buffer, offset + HeapTupleLayout.XL_INFOMASK2);
+        int infomask = LittleEndian.getUnsignedShort(buffer, offset + HeapTupleLayout.XL_INFOMASK);
+        int at = offset + HeapTupleLayout.XL_LENGTH + HEADER_LENGTH - HeapTupleLayout.LENGTH;
         int end = offset + length;
-        if (hoff < HeapTupleLayout.LENGTH || end - at < SMALLEST) {
+        if (hoff != HEADER_LENGTH
+                || (infomask2 & HeapTupleLayout.HEAP_NATTS_MASK) != ATTRIBUTES
+                || (infomask & HeapTupleLayout.HEAP_HASNULL) != 0
+                || end - at < SMALLEST) {
             return false;
         }
         bytes = buffer;
@@ -62,7 +72,7 @@ final class ToastChunk {
         payload = Varlena.payloadOffset(bytes, at);
         int total = isShort ? (bytes[at] & 0xFF) >>> 1 : LittleEndian.getInt(bytes, at) >>> 2;
         size = Varlena.payloadLength(bytes, at, total);
-        return size >= 0 && size <= end - payload;
+        return size >= 0 && size == end - payload;
     }
 
     int valueId() {

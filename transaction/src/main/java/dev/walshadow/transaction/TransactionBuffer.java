@@ -15,7 +15,10 @@ import dev.walshadow.postgres.wal.XLogLayout;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  * {@link CommitSink}, in commit order. Bounded memory: beyond the budget the largest transaction
  * goes to disk (I10).
  *
- * <p>Single-threaded: the WAL pump. Only {@link #counters} and what the sink was given may be used
- * by other threads. The pump waits in two places: in the sink, and for room on a full spill disk.
+ * <p>Single-threaded: the WAL pump. Only {@link #counters}, {@link #prepared} and what the sink was
+ * given may be used by other threads. The pump waits in two places: in the sink, and for room on a
+ * full spill disk.
  */
 public final class TransactionBuffer implements AutoCloseable {
     /** Subtransactions whose top level is remembered; beyond it, the commit's list alone joins. */
@@ -76,6 +80,9 @@ public final class TransactionBuffer implements AutoCloseable {
     private final RunningXactsRecord running = new RunningXactsRecord();
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
 
+    /** By xid; written by the pump, read by any thread. */
+    private final Map<Integer, PreparedTransaction> prepared = new ConcurrentHashMap<>();
+
     /** Some subtransaction's top level was forgotten: its records may lie in two arenas. */
     private boolean forgot;
 
@@ -101,6 +108,11 @@ public final class TransactionBuffer implements AutoCloseable {
 
     public TransactionCounters counters() {
         return counters;
+    }
+
+    /** Transactions that are prepared and have not ended, in no order. */
+    public Collection<PreparedTransaction> prepared() {
+        return List.copyOf(prepared.values());
     }
 
     /**
@@ -377,25 +389,40 @@ public final class TransactionBuffer implements AutoCloseable {
             onAbort();
         } else if (end.isPrepare()) {
             note(record);
-            onPrepare();
+            onPrepare(record);
         } else {
             note(record);
         }
     }
 
-    private void onPrepare() {
-        markPrepared(end.xid());
+    private void onPrepare(WalRecord record) {
+        long firstLsn = markPrepared(end.xid());
         for (int i = 0; i < end.subxactCount(); i++) {
-            markPrepared(end.subxact(i));
+            firstLsn = Math.min(firstLsn, markPrepared(end.subxact(i)));
         }
+        prepared.put(
+                end.xid(),
+                new PreparedTransaction(
+                        end.gid(),
+                        end.xid(),
+                        end.databaseOid(),
+                        end.ownerOid(),
+                        end.timestampMicros(),
+                        firstLsn,
+                        record.lsn()));
     }
 
-    private void markPrepared(int xid) {
+    /** Returns the first LSN of the transaction, if it has records of its own. */
+    private long markPrepared(int xid) {
         OpenTransaction transaction = transactions.get(xid);
-        if (transaction != null && !transaction.prepared) {
+        if (transaction == null) {
+            return Long.MAX_VALUE;
+        }
+        if (!transaction.prepared) {
             transaction.prepared = true;
             TransactionCounters.add(counters.prepared, 1);
         }
+        return transaction.firstLsn();
     }
 
     private void onCommit(WalRecord record) throws InterruptedException {
@@ -539,6 +566,7 @@ public final class TransactionBuffer implements AutoCloseable {
         TransactionCounters.add(counters.live, -1);
         if (transaction.prepared) {
             TransactionCounters.add(counters.prepared, -1);
+            prepared.remove(transaction.xid());
         }
     }
 

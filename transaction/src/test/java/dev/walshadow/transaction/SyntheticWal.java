@@ -50,13 +50,23 @@ final class SyntheticWal {
     }
 
     WalRecord toastChunk(int xid, RelationLocator toast, int valueId, int sequence, byte[] data) {
+        return toastChunk(xid, toast, 3, new int[] {valueId, sequence}, data);
+    }
+
+    /** With an attribute too few. */
+    WalRecord unreadableToastChunk(int xid, RelationLocator toast) {
+        return toastChunk(xid, toast, 2, new int[] {6999, 0}, new byte[100]);
+    }
+
+    private WalRecord toastChunk(
+            int xid, RelationLocator toast, int attributes, int[] place, byte[] data) {
         ByteBuilder tuple = new ByteBuilder(data.length + 32);
-        tuple.putShort(3);
+        tuple.putShort(attributes);
         tuple.putShort(0x0802);
         tuple.putByte(24);
         tuple.putByte(0);
-        tuple.putInt(valueId);
-        tuple.putInt(sequence);
+        tuple.putInt(place[0]);
+        tuple.putInt(place[1]);
         tuple.putInt((data.length + 4) << 2);
         tuple.putBytes(data);
         return insert(

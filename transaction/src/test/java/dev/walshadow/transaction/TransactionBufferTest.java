@@ -313,12 +313,23 @@ final class TransactionBufferTest {
             buffer.onRecord(wal.runningXacts(500, 400, 100, 102));
             assertThat(buffer.counters().prepared()).isEqualTo(3);
             assertThat(buffer.resumeFloor(wal.nextLsn())).isEqualTo(floor);
+            assertThat(buffer.prepared())
+                    .extracting(PreparedTransaction::xid)
+                    .containsExactlyInAnyOrder(100, 102);
+            assertThat(buffer.prepared())
+                    .filteredOn(each -> each.xid() == 100)
+                    .allMatch(each ->
+                            each.gid().equals("gid")
+                                    && each.firstLsn() == floor
+                                    && each.ownerOid() == 10
+                                    && each.preparedLsn() > floor);
             buffer.onRecord(wal.rollbackPrepared(102));
             buffer.onRecord(wal.commitPrepared(100, 101));
             assertThat(commits).hasSize(1);
             assertThat(commits.get(0).xid()).isEqualTo(100);
             assertThat(commits.get(0).records()).hasSize(2);
             assertThat(buffer.counters().prepared()).isZero();
+            assertThat(buffer.prepared()).isEmpty();
             assertThat(buffer.counters().memoryBytes()).isZero();
         }
     }
@@ -469,13 +480,42 @@ final class TransactionBufferTest {
                     }
                     assertThat(Collected.toast(changes, TOAST_OID, 8000)).isEqualTo(exact);
                     assertThat(Collected.toast(changes, TOAST_OID, 8001)).isNull();
-                    assertThat(Collected.toast(changes, TOAST_OID, 8002)).isNull();
+                    // its chunk 0 is missing: it is here, but not as a value
+                    assertThat(Collected.toast(changes, TOAST_OID, 8002)).isEmpty();
+                    ByteBuilder tail = new ByteBuilder(8);
+                    assertThat(changes.toast().appendTail(TOAST_OID, 8002, tail)).isEqualTo(1);
+                    assertThat(tail.length()).isEqualTo(100);
+                    assertThat(changes.toast().appendTail(TOAST_OID, 6999, tail)).isEqualTo(-1);
                     assertThat(Collected.toast(changes, TOAST_OID, 8003))
                             .hasSize(99 + ToastChunk.MAX_SIZE)
                             .endsWith(bytes(99));
+                    ByteBuilder beginning = new ByteBuilder(16);
+                    for (int limit : new int[] {1, ToastChunk.MAX_SIZE, exact.length}) {
+                        beginning.clear();
+                        assertThat(changes.toast().appendPrefix(TOAST_OID, 8000, limit, beginning))
+                                .isTrue();
+                        assertThat(beginning.toByteArray()).isEqualTo(Arrays.copyOf(exact, limit));
+                    }
                     assertThat(Collected.toast(changes, TOAST_OID, 6999)).isNull();
                     assertThat(Collected.toast(changes, 90002, 7000)).isNull();
                 }
+            }
+        }
+    }
+
+    @Test
+    void afterAChunkThatCannotBeReadNoValueCountsAsUntouched() throws InterruptedException {
+        try (TransactionBuffer buffer = holdingBuffer(1 << 20)) {
+            buffer.onRecord(wal.unreadableToastChunk(100, TOAST));
+            putValue(buffer, 100, 7000, bytes(3000));
+            buffer.onRecord(wal.commit(100));
+            putValue(buffer, 101, 7001, bytes(3000));
+            buffer.onRecord(wal.commit(101));
+            try (CommittedChanges damaged = held.get(0);
+                    CommittedChanges sound = held.get(1)) {
+                assertThat(Collected.toast(damaged, TOAST_OID, 7000)).isEqualTo(bytes(3000));
+                assertThat(Collected.toast(damaged, TOAST_OID, 6999)).isEmpty();
+                assertThat(Collected.toast(sound, TOAST_OID, 6999)).isNull();
             }
         }
     }

@@ -19,5 +19,8 @@ public final class BackupCodes {
     /** The data directory already holds a complete or a half-laid shadow. */
     public static final Code NOT_EMPTY = new Code(1854);
 
+    /** A backup of another cluster, release or kind than the source needs. */
+    public static final Code UNFIT_BACKUP = new Code(1855);
+
     private BackupCodes() {}
 }

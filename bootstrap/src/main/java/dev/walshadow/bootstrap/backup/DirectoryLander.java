@@ -6,12 +6,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.LinkedHashSet;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Writes files into the shadow's data directory, one after the other, each fsynced; directories are
  * fsynced by {@link #finish()}. Modes 0700 and 0600; the owner is set by whoever starts the server.
  */
-final class DirectoryLander implements AutoCloseable {
+public final class DirectoryLander implements AutoCloseable {
     private static final FileAttribute<Set<PosixFilePermission>> DIRECTORY_MODE =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
     private static final FileAttribute<Set<PosixFilePermission>> FILE_MODE =
@@ -30,7 +32,7 @@ final class DirectoryLander implements AutoCloseable {
     private @Nullable FileChannel open;
     private @Nullable Path openPath;
 
-    DirectoryLander(Path root) {
+    public DirectoryLander(Path root) {
         this.root = root;
         directories.add(root);
     }
@@ -40,7 +42,7 @@ final class DirectoryLander implements AutoCloseable {
         Files.createDirectories(root, DIRECTORY_MODE);
     }
 
-    void directory(String path) {
+    public void directory(String path) {
         Path directory = root.resolve(path);
         try {
             createDirectories(directory);
@@ -58,7 +60,37 @@ final class DirectoryLander implements AutoCloseable {
         }
     }
 
-    void begin(String path) {
+    public void begin(String path) {
+        open(path, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
+    }
+
+    /**
+     * A file that comes in pages, over several times; what no page was given of is zeros.
+     *
+     * @param bytes its whole length
+     */
+    public void beginPages(String path, long bytes) {
+        open(path, Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+        FileChannel channel = Objects.requireNonNull(open, "a file has begun");
+        try {
+            if (channel.size() < bytes) {
+                channel.write(ByteBuffer.allocate(1), bytes - 1);
+            }
+        } catch (IOException e) {
+            throw cannotWrite(openPath, e);
+        }
+    }
+
+    /** What comes next belongs to this position of the file. */
+    public void seek(long position) {
+        try {
+            Objects.requireNonNull(open, "a file has begun").position(position);
+        } catch (IOException e) {
+            throw cannotWrite(openPath, e);
+        }
+    }
+
+    private void open(String path, Set<OpenOption> options) {
         Path file = root.resolve(path);
         try {
             Path parent = file.getParent();
@@ -66,17 +98,13 @@ final class DirectoryLander implements AutoCloseable {
                 createDirectories(parent);
             }
             openPath = file;
-            open =
-                    FileChannel.open(
-                            file,
-                            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-                            FILE_MODE);
+            open = FileChannel.open(file, options, FILE_MODE);
         } catch (IOException e) {
             throw cannotWrite(file, e);
         }
     }
 
-    void data(byte[] bytes, int offset, int length) {
+    public void data(byte[] bytes, int offset, int length) {
         FileChannel channel = open;
         if (channel == null) {
             return;
@@ -91,7 +119,7 @@ final class DirectoryLander implements AutoCloseable {
         }
     }
 
-    void end() {
+    public void end() {
         FileChannel channel = open;
         if (channel == null) {
             return;
@@ -105,7 +133,7 @@ final class DirectoryLander implements AutoCloseable {
     }
 
     /** After it everything that was laid survives a crash. */
-    void finish() {
+    public void finish() {
         for (Path directory : directories) {
             try {
                 DurableFiles.syncDirectory(directory);

@@ -1,9 +1,11 @@
 package dev.walshadow.bootstrap.backup;
 
 import dev.walshadow.postgres.RelationLocator;
+import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Decides by its path what an entry of the backup is: the shadow's, a user relation's, or nothing
@@ -15,7 +17,7 @@ import java.util.regex.Pattern;
  * rows are lost for ever after a clean restart of the source) and {@code pg_commit_ts}. Dropped
  * although catalog: {@code pg_largeobject}, which can be terabytes and which nothing reads here.
  */
-final class FileRouter {
+public final class FileRouter {
     /** FirstNormalObjectId: catalogs that were never rewritten have smaller relation numbers. */
     static final int FIRST_NORMAL_NUMBER = 16384;
 
@@ -48,26 +50,44 @@ final class FileRouter {
     private static final Set<String> TOP_FILES = Set.of("PG_VERSION", "backup_label");
     private static final Set<String> DATABASE_FILES = Set.of("PG_VERSION", "pg_filenode.map");
     private static final Pattern DATABASE_DIRECTORY = Pattern.compile("base/([0-9]{1,10})");
+    private static final Pattern LINKED = Pattern.compile("pg_tblspc/([0-9]{1,10})/(.+)");
     private static final Pattern SPACE_DIRECTORY = Pattern.compile("PG_[0-9]+_[0-9]+");
     private static final Pattern SPACE_DATABASE =
             Pattern.compile("(PG_[0-9]+_[0-9]+)/([0-9]{1,10})");
     private static final Pattern RELATION_FILE =
             Pattern.compile("([0-9]{1,10})(_fsm|_vm|_init)?(?:\\.([0-9]{1,6}))?");
 
+    /** A backup tool may leave out what has no files, and PostgreSQL does not make them. */
+    private static final Set<String> KEPT_DIRECTORIES =
+            Set.of(
+                    "global",
+                    "pg_xact",
+                    "pg_multixact/members",
+                    "pg_multixact/offsets",
+                    "pg_twophase",
+                    "pg_commit_ts");
+
     private final Set<RelationLocator> rewrittenCatalogs;
 
     /**
      * @param rewrittenCatalogs looked into per file, so it may still grow until the first one comes
      */
-    FileRouter(Set<RelationLocator> rewrittenCatalogs) {
+    public FileRouter(Set<RelationLocator> rewrittenCatalogs) {
         this.rewrittenCatalogs = rewrittenCatalogs;
+    }
+
+    /** Every directory that the server needs, databases' apart; parents come before children. */
+    public static List<String> directories() {
+        return Stream.concat(EMPTY_DIRECTORIES.stream(), KEPT_DIRECTORIES.stream())
+                .sorted()
+                .toList();
     }
 
     /**
      * @param tablespaceOid the archive's; 0 = the main data directory
      * @param path relative to the archive's root
      */
-    Route route(int tablespaceOid, String path, boolean directory) {
+    public Route route(int tablespaceOid, String path, boolean directory) {
         return tablespaceOid == 0
                 ? inMainDirectory(path, directory)
                 : inTablespace(tablespaceOid, path, directory);
@@ -96,6 +116,23 @@ final class FileRouter {
         }
         return inDatabase(
                 DEFAULT_TABLESPACE, unsigned(database.group(1)), path, path.substring(last + 1));
+    }
+
+    /**
+     * The same for archives that have the files of tablespaces below {@code pg_tblspc/OID}, as
+     * backup tools write them that follow PostgreSQL's links.
+     *
+     * @param path relative to the data directory
+     */
+    public Route route(String path, boolean directory) {
+        Matcher inside = LINKED.matcher(path);
+        if (!inside.matches()) {
+            return route(0, path, directory);
+        }
+        long oid = Long.parseLong(inside.group(1));
+        return oid == 0 || oid >>> 32 != 0
+                ? Route.SKIP
+                : route((int) oid, inside.group(2), directory);
     }
 
     /** Tablespaces become plain directories in {@code pg_tblspc}, "in place". */

@@ -3,7 +3,7 @@ package dev.walshadow.bootstrap.backup;
 import dev.walshadow.postgres.RelationLocator;
 
 /** Where an entry of the backup goes. */
-sealed interface Route {
+public sealed interface Route {
     /** Not wanted, drained unread. */
     record Skip() implements Route {}
 

@@ -95,7 +95,7 @@ public final class ShadowMarkers {
     }
 
     /** Makes the data directory ours, before any other file; it must be EMPTY. */
-    static void begin(Path dataDirectory, long systemIdentifier) {
+    public static void begin(Path dataDirectory, long systemIdentifier) {
         switch (inspect(dataDirectory)) {
             case EMPTY -> {}
             case FOREIGN ->

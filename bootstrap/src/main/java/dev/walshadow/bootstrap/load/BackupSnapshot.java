@@ -10,6 +10,13 @@ import java.util.Optional;
  * Immutable.
  */
 public final class BackupSnapshot {
+    /**
+     * Stands for an open inserter that certainly committed and has no commit record from B on: it
+     * waited for a synchronous standby at B. PostgreSQL's FrozenTransactionId.
+     */
+    static final int COMMITTED_BEFORE = 2;
+
+    private static final int FIRST_NORMAL_XID = 3;
     private static final int FIXED_LENGTH = 21;
 
     private final long startLsn;
@@ -33,6 +40,11 @@ public final class BackupSnapshot {
         Arrays.sort(this.members);
     }
 
+    /** Whether it is the id of a transaction, not 0 and not one of PostgreSQL's special ones. */
+    static boolean isTransaction(int xid) {
+        return Integer.compareUnsigned(xid, FIRST_NORMAL_XID) >= 0;
+    }
+
     /** B. */
     public long startLsn() {
         return startLsn;
@@ -51,6 +63,11 @@ public final class BackupSnapshot {
     boolean isOpen(int xid) {
         boolean maybeRunning = overflowed && xid - oldestRunningXid >= 0 && !isLater(xid);
         return maybeRunning || Arrays.binarySearch(members, xid) >= 0;
+    }
+
+    /** Whether what it wrote may have come, or have been committed, at B or later. */
+    public boolean maySinceStart(int xid) {
+        return isTransaction(xid) && (isLater(xid) || isOpen(xid));
     }
 
     /** See {@link DeferredFile}. */

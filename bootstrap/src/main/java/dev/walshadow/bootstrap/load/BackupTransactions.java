@@ -5,7 +5,12 @@ import dev.walshadow.postgres.wal.RunningXactsRecord;
 import dev.walshadow.postgres.wal.TransactionRecord;
 import dev.walshadow.postgres.wal.WalRecord;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
@@ -18,19 +23,34 @@ import java.util.concurrent.ExecutionException;
  * the list. Source: {@code LogStandbySnapshot} in {@code src/backend/storage/ipc/standby.c},
  * PostgreSQL 15-18.
  *
+ * <p>Drained only when the pages have been walked, so until then every end is known to what {@link
+ * OpenTransactions} asks.
+ *
  * <p>{@link #onRecord} belongs to the WAL pump; everything else is thread safe.
  */
-public final class BackupTransactions {
+public final class BackupTransactions implements OpenTransactions {
     private final long startLsn;
     private final TransactionRecord end;
-    private final RunningXactsRecord running = new RunningXactsRecord();
+    private final RunningXactsRecord list = new RunningXactsRecord();
     private final CompletableFuture<BackupSnapshot> snapshot = new CompletableFuture<>();
 
     /** Ends that nobody has drained yet; before the snapshot: all, after it: members only. */
     private final List<TransactionEnd> ends = new ArrayList<>();
 
+    /** Those of {@link #ends} by xid; guarded by it. */
+    private final Map<Integer, TransactionEnd> byXid = new HashMap<>();
+
+    /** Top-level members whose end has not been seen; guarded by ends. */
+    private final Set<Integer> running = new HashSet<>();
+
+    /** Where the last of the members ended, as far as that is known; guarded by ends. */
+    private long lastEnd;
+
     private volatile long position;
     private volatile boolean ignoring;
+
+    /** As {@link #holdFrom} says; guarded by ends. */
+    private long held = Long.MAX_VALUE;
 
     /** Least LSN of the drained ends whose consequences are not durable yet. */
     private long unsettled = Long.MAX_VALUE;
@@ -58,9 +78,13 @@ public final class BackupTransactions {
         if (record.resourceManager() == ResourceManager.TRANSACTION) {
             onTransactionRecord(record);
         } else if (record.resourceManager() == ResourceManager.STANDBY
-                && !snapshot.isDone()
                 && (record.info() & 0xF0) == RunningXactsRecord.XLOG_RUNNING_XACTS) {
-            onRunningTransactions(record);
+            list.wrap(record);
+            if (snapshot.isDone()) {
+                onLaterList(record);
+            } else {
+                onFirstList();
+            }
         }
         position = record.nextLsn();
     }
@@ -74,6 +98,9 @@ public final class BackupTransactions {
         // in one step: nobody must see a transaction ended and its subtransactions not
         synchronized (ends) {
             add(end.xid(), committed, record);
+            if (running.remove(end.xid())) {
+                lastEnd = record.nextLsn();
+            }
             for (int i = 0; i < end.subxactCount(); i++) {
                 add(end.subxact(i), committed, record);
             }
@@ -90,27 +117,76 @@ public final class BackupTransactions {
             return;
         }
         long micros = committed ? end.timestampMicros() : 0;
-        ends.add(new TransactionEnd(xid, committed, record.lsn(), record.nextLsn(), micros));
+        TransactionEnd found =
+                new TransactionEnd(xid, committed, record.lsn(), record.nextLsn(), micros);
+        ends.add(found);
+        byXid.put(xid, found);
     }
 
-    private void onRunningTransactions(WalRecord record) {
-        running.wrap(record);
-        int listed = running.xidCount() + running.subxidCount();
+    /** Who is not listed any more has ended, also one that did so before B and waited since. */
+    private void onLaterList(WalRecord record) {
+        synchronized (ends) {
+            if (running.isEmpty()) {
+                return;
+            }
+            Set<Integer> listed = new HashSet<>();
+            for (int i = 0; i < list.xidCount(); i++) {
+                listed.add(list.xid(i));
+            }
+            if (running.retainAll(listed)) {
+                lastEnd = record.nextLsn();
+            }
+        }
+    }
+
+    private void onFirstList() {
+        int listed = list.xidCount() + list.subxidCount();
         synchronized (ends) {
             int[] members = new int[listed + ends.size()];
             for (int i = 0; i < listed; i++) {
-                members[i] = running.xid(i);
+                members[i] = list.xid(i);
             }
             for (int i = 0; i < ends.size(); i++) {
                 members[listed + i] = ends.get(i).xid();
             }
+            for (int i = 0; i < list.xidCount(); i++) {
+                if (!byXid.containsKey(list.xid(i))) {
+                    running.add(list.xid(i));
+                }
+            }
             snapshot.complete(
                     new BackupSnapshot(
                             startLsn,
-                            running.nextXid(),
-                            running.oldestRunningXid(),
-                            running.subxidsOverflowed(),
+                            list.nextXid(),
+                            list.oldestRunningXid(),
+                            list.subxidsOverflowed(),
                             members));
+        }
+    }
+
+    /** Which transactions were open at B; empty until the WAL has told. */
+    public Optional<BackupSnapshot> known() {
+        return Optional.ofNullable(snapshot.getNow(null));
+    }
+
+    @Override
+    public boolean mayBeOpen(int xid) {
+        BackupSnapshot known = snapshot.getNow(null);
+        return known == null || known.isOpen(xid);
+    }
+
+    @Override
+    public boolean hasEnded(int xid) {
+        synchronized (ends) {
+            return byXid.containsKey(xid);
+        }
+    }
+
+    @Override
+    public boolean committedBefore(int xid, long lsn) {
+        synchronized (ends) {
+            TransactionEnd known = byXid.get(xid);
+            return known != null && known.committed() && Long.compareUnsigned(known.lsn(), lsn) < 0;
         }
     }
 
@@ -133,6 +209,7 @@ public final class BackupTransactions {
         synchronized (ends) {
             List<TransactionEnd> drained = List.copyOf(ends);
             ends.clear();
+            byXid.clear();
             drained.forEach(each -> unsettled = Math.min(unsettled, each.lsn()));
             return drained;
         }
@@ -145,19 +222,43 @@ public final class BackupTransactions {
         }
     }
 
+    /**
+     * A restart must read the WAL from here on again: a TRUNCATE may follow that deferred rows,
+     * which then come late, must not survive.
+     */
+    public void holdFrom(long asked) {
+        synchronized (ends) {
+            // where nothing has been read yet, the floor that was kept still holds
+            held = asked == startLsn ? Long.MAX_VALUE : asked;
+        }
+    }
+
+    /**
+     * Where all have ended that were open at B; {@link Long#MAX_VALUE} while one is not, and 0 if
+     * none was or they are those of an earlier snapshot.
+     */
+    public long allEnded() {
+        synchronized (ends) {
+            return running.isEmpty() ? lastEnd : Long.MAX_VALUE;
+        }
+    }
+
     /** Nothing waits any more: ends are not kept and the floor is not held from now on. */
     public void ignore() {
         synchronized (ends) {
             ignoring = true;
             ends.clear();
+            byXid.clear();
+            held = Long.MAX_VALUE;
             unsettled = Long.MAX_VALUE;
         }
     }
 
-    /** The least end record that a restart must read again; {@link Long#MAX_VALUE} if none. */
+    /** The least position that a restart must read again; {@link Long#MAX_VALUE} if none. */
     public long floor() {
         synchronized (ends) {
-            return ends.isEmpty() ? unsettled : Math.min(unsettled, ends.getFirst().lsn());
+            long least = Math.min(unsettled, held);
+            return ends.isEmpty() ? least : Math.min(least, ends.getFirst().lsn());
         }
     }
 }

@@ -1,7 +1,6 @@
 package dev.walshadow.bootstrap.load;
 
 import dev.walshadow.base.ByteBuilder;
-import dev.walshadow.base.Invariant;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.MemoryBudget;
 import dev.walshadow.base.QuarantineException;
@@ -11,11 +10,9 @@ import dev.walshadow.bootstrap.HeapFileSink;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.heap.HeapPage;
+import dev.walshadow.postgres.wal.BlockImage;
 import dev.walshadow.transaction.RawRecord;
 import dev.walshadow.transaction.ToastValues;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -25,11 +22,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,11 +39,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  * backup thread: bytes -> page batches -> bounded queue -> walkers -> baseline chunks -> sink
- *                                                      \-> spool: rows with out-of-line values
- *                                                      \-> spool: deferred rows
- *                                                      \-> TOAST store
- * finish: seal the TOAST store, deliver the spooled rows, make the deferred rows durable
+ * WAL pump: touched blocks -> images, on disk ---------/      \-> spool: rows with TOAST values
+ *                                                              \-> spool: deferred rows
+ *                                                              \-> TOAST store
+ * finish: walk the last images, seal the TOAST store, deliver the spooled rows, make the deferred
+ *         rows durable
  * </pre>
+ *
+ * <p>A walker that has a batch of the backup waits until the WAL has been read as far as it was
+ * written when the batch had arrived, and leaves out the blocks that the WAL has touched.
  */
 public final class BaselineLoader implements HeapFileSink, AutoCloseable {
     /** Asks the source; each walker has a session of its own. */
@@ -52,29 +57,84 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
 
     /**
      * @param directory for spool files and the deferred rows; exists
+     * @param startLsn B; an interrupted load that began there is gone on with
      * @param startMicros the backup's start, PostgreSQL epoch: {@code _commit_ts} of the rows
      * @param walkers threads that walk pages, at least 1
      * @param memoryBytes bound on chunks that the sink has not given back
+     * @param checksums whether the source's pages have checksums
      */
     public record Options(
             Path directory,
             long systemIdentifier,
             int databaseOid,
+            long startLsn,
             long startMicros,
             int walkers,
-            long memoryBytes) {}
+            long memoryBytes,
+            boolean checksums) {}
+
+    /**
+     * How the WAL since B is followed.
+     *
+     * @param touched told of every record before {@code gate} is told of its position
+     * @param insertPosition where the source's next record will be
+     * @param copiedBefore what every page was copied before, of a backup that is finished: its file
+     *     of every relation must then be there. Empty: the source is asked
+     */
+    public record WalSinceStart(
+            TouchedBlocks touched,
+            WalGate gate,
+            OpenTransactions open,
+            DeferredDelivery.Positions insertPosition,
+            OptionalLong copiedBefore) {
+        /** Of a backup that is being taken. */
+        public WalSinceStart(
+                TouchedBlocks touched,
+                WalGate gate,
+                OpenTransactions open,
+                DeferredDelivery.Positions insertPosition) {
+            this(touched, gate, open, insertPosition, OptionalLong.empty());
+        }
+    }
+
+    /**
+     * What did not go well, by table; the table of a TOAST relation is its owner.
+     *
+     * @param damaged what is wrong with the source's files: their baseline is not complete
+     * @param doubtful why rows may be wrong although nothing is damaged: to be loaded anew
+     */
+    public record Outcome(Map<Integer, String> damaged, Map<Integer, String> doubtful) {}
 
     private static final int SEGMENT_BLOCKS = 131_072;
     private static final int CHUNK_BYTES = 1 << 20;
-    private static final int QUEUED_BATCHES = 8;
+    private static final int QUEUED_BATCHES = 16;
+    private static final long POLL_MILLIS = 20;
+
+    /** Before a spooled row with values out of line: its deleter that was open at B. */
+    private static final int SPOOL_HEADER = Integer.BYTES;
+
+    /** Positions are compared unsigned. */
+    private static final long LAST_POSITION = -1;
 
     private final Options options;
     private final BaselineSink sink;
     private final Sessions sessions;
+    private final WalSinceStart wal;
+    private final SourcePosition sourcePosition = new SourcePosition();
+    private final ImageSpool images;
     private final Map<RelationLocator, LoadedRelation> relations = new HashMap<>();
     private final ToastStore toast;
     private final SpoolFile externals;
-    private final SpoolFile deferred;
+    private final DeferredSpool deferred;
+
+    /** Walkers, each between two batches, against who keeps how far they are. */
+    private final ReentrantReadWriteLock walking = new ReentrantReadWriteLock();
+
+    /** What the walkers have not handed on yet. */
+    private final Set<Chunks> unsent = ConcurrentHashMap.newKeySet();
+
+    private final LoadCheckpoints checkpoints;
+    private final long blocksKept;
     private final BlockingQueue<PageBatch> queue = new ArrayBlockingQueue<>(QUEUED_BATCHES);
     private final BlockingQueue<PageBatch> free;
     private final List<Thread> threads = new ArrayList<>();
@@ -86,9 +146,13 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
     private @Nullable BackupSnapshot snapshot;
     private volatile @Nullable Throwable failure;
 
+    /** A walker has ended within a batch: what there is cannot be kept. */
+    private volatile boolean halfDone;
+
     // the file that streams by; backup thread
     private @Nullable LoadedRelation current;
     private @Nullable PageBatch batch;
+    private int firstBlock;
     private int nextBlock;
 
     /** Ends a walker. */
@@ -99,19 +163,39 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
             Collection<RelationDescriptor> tables,
             Collection<RelationDescriptor> toastRelations,
             BaselineSink sink,
-            Sessions sessions) {
+            Sessions sessions,
+            WalSinceStart wal) {
         this.options = options;
         this.sink = sink;
         this.sessions = sessions;
-        for (RelationDescriptor table : tables) {
-            add(table, false);
-        }
-        for (RelationDescriptor relation : toastRelations) {
-            add(relation, true);
-        }
-        toast = new ToastStore(options.directory());
-        externals = new SpoolFile(options.directory().resolve("externals"));
-        deferred = new SpoolFile(options.directory().resolve("deferred-spool"));
+        this.wal = wal;
+        List<LoadedRelation> byIndex = new ArrayList<>();
+        tables.forEach(table -> add(table, false, byIndex));
+        toastRelations.forEach(relation -> add(relation, true, byIndex));
+        images = new ImageSpool(options.directory().resolve("images"), byIndex);
+        byIndex.forEach(relation -> wal.touched().add(relation, images));
+        LoadCheckpoint kept =
+                LoadCheckpoint.read(
+                        options.directory(), options.systemIdentifier(), options.startLsn());
+        kept.relations()
+                .forEach((locator, done) -> {
+                    LoadedRelation relation = relations.get(locator);
+                    if (relation != null) {
+                        relation.restore(done);
+                        rows.add(done.rows());
+                    }
+                });
+        blocksKept = kept.blocks();
+        toast = new ToastStore(options.directory(), kept.toast());
+        externals = new SpoolFile(options.directory().resolve("externals"), kept.externals());
+        deferred = new DeferredSpool(options.directory(), kept, wal.touched().speculative());
+        checkpoints =
+                new LoadCheckpoints(
+                        options.directory(),
+                        options.systemIdentifier(),
+                        sink,
+                        this::checkpoint,
+                        this::forceSpools);
         memory = new MemoryBudget(options.memoryBytes());
         free = new ArrayBlockingQueue<>(QUEUED_BATCHES + options.walkers() + 1);
         for (int i = 0; i < QUEUED_BATCHES + options.walkers() + 1; i++) {
@@ -119,19 +203,34 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         }
     }
 
-    private void add(RelationDescriptor relation, boolean isToast) {
+    private void add(RelationDescriptor relation, boolean isToast, List<LoadedRelation> byIndex) {
         RelationLocator locator = relation.locator();
         if (locator != null) {
-            relations.put(locator, new LoadedRelation(relation, locator, isToast));
+            LoadedRelation loaded = new LoadedRelation(byIndex.size(), relation, locator, isToast);
+            byIndex.add(loaded);
+            relations.put(locator, loaded);
         }
     }
 
     /** The files may come: {@code known} says which transactions were open at B. */
     public void start(BackupSnapshot known) {
         snapshot = known;
+        startWalkers();
+        checkpoints.start();
+    }
+
+    private void startWalkers() {
         for (int i = 0; i < options.walkers(); i++) {
             threads.add(Thread.ofPlatform().name("page-walker-" + i).start(this::work));
         }
+    }
+
+    private void joinWalkers() throws InterruptedException {
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        threads.clear();
+        throwIfFailed();
     }
 
     /** Rows found so far. */
@@ -139,9 +238,19 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         return rows.sum();
     }
 
-    /** Pages walked so far. */
+    /** Blocks that an earlier process had walked, and that are not walked again. */
+    public long blocksKept() {
+        return blocksKept;
+    }
+
+    /** Pages walked so far by this process, images included. */
     public long pages() {
         return pages.sum();
+    }
+
+    /** Blocks so far whose image in the WAL took the place of their page in the backup. */
+    public long images() {
+        return images.count();
     }
 
     // ---- backup thread
@@ -154,8 +263,19 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
     @Override
     public void begin(RelationLocator locator, int segmentNumber, long fileSize)
             throws InterruptedException {
-        current = Objects.requireNonNull(relations.get(locator), "a wanted relation");
-        nextBlock = segmentNumber * SEGMENT_BLOCKS;
+        LoadedRelation relation =
+                Objects.requireNonNull(relations.get(locator), "a wanted relation");
+        relation.arrived();
+        current = relation;
+        firstBlock = segmentNumber * SEGMENT_BLOCKS;
+        nextBlock = firstBlock;
+        batch = fresh();
+    }
+
+    @Override
+    public void skipTo(int block) throws InterruptedException {
+        end();
+        nextBlock = firstBlock + block;
         batch = fresh();
     }
 
@@ -165,9 +285,8 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
             throwIfFailed();
             next = free.poll(100, TimeUnit.MILLISECONDS);
         }
-        next.length = 0;
-        next.firstBlock = nextBlock;
-        next.relation = current;
+        next.clear();
+        next.ofFile(Objects.requireNonNull(current, "a file has begun"), nextBlock);
         return next;
     }
 
@@ -183,6 +302,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
             from += count;
             if (into.length == PageBatch.BYTES) {
                 nextBlock += PageBatch.PAGES;
+                into.arrivedNanos = System.nanoTime();
                 enqueue(into);
                 batch = fresh();
             }
@@ -195,6 +315,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         PageBatch last = Objects.requireNonNull(batch, "a file has begun");
         batch = null;
         last.length -= last.length % HeapPage.SIZE;
+        last.arrivedNanos = System.nanoTime();
         enqueue(last);
     }
 
@@ -219,17 +340,36 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         BackupSnapshot known = Objects.requireNonNull(snapshot, "the loader was started");
         try (Connection session = sessions.open()) {
             Chunks chunks = new Chunks();
-            PageWalker walker =
-                    new PageWalker(known, new TransactionStatuses(session), toast, chunks);
-            for (PageBatch next = queue.take(); next != END; next = queue.take()) {
-                LoadedRelation relation =
-                        Objects.requireNonNull(next.relation, "pages belong to a relation");
-                walker.walk(relation, next.bytes, next.length, next.firstBlock);
-                pages.add(next.length / HeapPage.SIZE);
-                free.add(next);
+            BatchWalker walker =
+                    new BatchWalker(
+                            new PageWalker(
+                                    known,
+                                    wal.open(),
+                                    new TransactionStatuses(session),
+                                    toast,
+                                    chunks),
+                            session,
+                            wal,
+                            sourcePosition,
+                            options.checksums());
+            BlockImage restorer = new BlockImage();
+            PageBatch own = new PageBatch();
+            unsent.add(chunks);
+            for (PageBatch next = next(own, restorer); next != END; next = next(own, restorer)) {
+                walk(walker, next, next == own);
+                pages.add(next.pages());
+                if (next != own) {
+                    free.add(next);
+                }
             }
-            queue.put(END);
-            chunks.submit();
+            queue.add(END);
+            walking.readLock().lockInterruptibly();
+            try {
+                chunks.submit();
+                unsent.remove(chunks);
+            } finally {
+                walking.readLock().unlock();
+            }
         } catch (InterruptedException e) {
             failure = new IllegalStateException("a page walker was interrupted", e);
         } catch (SQLException e) {
@@ -242,6 +382,78 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
                             e);
         } catch (RuntimeException | Error e) {
             failure = e;
+        }
+    }
+
+    /** Whoever keeps how far the walkers are finds none of them within a batch. */
+    private void walk(BatchWalker walker, PageBatch batch, boolean ofImages)
+            throws InterruptedException {
+        if (!ofImages) {
+            walker.await(batch);
+        }
+        walking.readLock().lockInterruptibly();
+        boolean whole = false;
+        try {
+            if (ofImages) {
+                walker.walkImages(batch);
+            } else {
+                walker.walkFile(batch);
+            }
+            whole = true;
+        } finally {
+            halfDone |= !whole;
+            walking.readLock().unlock();
+        }
+    }
+
+    /** How far the walkers are; null if that cannot be told. */
+    private LoadCheckpoints.@Nullable State checkpoint() throws InterruptedException {
+        walking.writeLock().lockInterruptibly();
+        try {
+            if (halfDone) {
+                return null;
+            }
+            for (Chunks each : unsent) {
+                each.submit();
+            }
+            externals.flush();
+            Map<RelationLocator, LoadCheckpoint.Done> done = new HashMap<>();
+            relations.forEach((locator, relation) -> done.put(locator, relation.done()));
+            return new LoadCheckpoints.State(
+                    lastSubmitted.get(),
+                    pages.sum(),
+                    new LoadCheckpoint(
+                            options.startLsn(),
+                            externals.length(),
+                            deferred.flushed(),
+                            deferred.speculators(),
+                            toast.keep(),
+                            done));
+        } finally {
+            walking.writeLock().unlock();
+        }
+    }
+
+    private void forceSpools() {
+        externals.force();
+        deferred.force();
+        toast.force();
+    }
+
+    /** Pages of the backup first: they hold it back. {@code own} takes images. */
+    private PageBatch next(PageBatch own, BlockImage restorer) throws InterruptedException {
+        while (true) {
+            PageBatch next = images.isSealed() ? END : queue.poll();
+            if (next != null && next != END) {
+                return next;
+            }
+            if (images.take(own, restorer)) {
+                return own;
+            }
+            next = next == END ? END : queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            if (next != null) {
+                return next;
+            }
         }
     }
 
@@ -282,21 +494,23 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         }
 
         @Override
-        public void spool(byte[] record, int length) {
+        public void spool(int deleter, byte[] record, int length) {
+            byte[] header = new byte[SPOOL_HEADER];
+            LittleEndian.putInt(header, 0, deleter);
             synchronized (externals) {
+                externals.append(header, 0, header.length);
                 externals.append(record, 0, length);
             }
         }
 
         @Override
+        public void speculative(int inserter) {
+            deferred.speculative(inserter);
+        }
+
+        @Override
         public void defer(int inserter, int deleter, byte[] record, int length) {
-            byte[] header = new byte[8];
-            LittleEndian.putInt(header, 0, inserter);
-            LittleEndian.putInt(header, 4, deleter);
-            synchronized (deferred) {
-                deferred.append(header, 0, header.length);
-                deferred.append(record, 0, length);
-            }
+            deferred.defer(inserter, deleter, record, length);
         }
     }
 
@@ -321,70 +535,66 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
      * Walks what is left, delivers every row and waits until all are durable; the deferred rows are
      * durable in the directory.
      *
-     * @return per damaged table, or table with a damaged TOAST relation, what is wrong with it;
-     *     such a table's baseline is not complete
+     * @param end E, where the backup ended
      */
-    public Map<Integer, String> finish() throws InterruptedException {
+    public Outcome finish(long end) throws InterruptedException {
         enqueue(END);
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        throwIfFailed();
+        joinWalkers();
+        // every block of the backup is claimed: no further image can be wanted
+        images.seal();
+        startWalkers();
+        joinWalkers();
+        checkpoints.last();
         toast.seal();
         sink.toastReady(toast.values());
-        deliverExternals();
+        deliverExternals(end);
         keepDeferred();
         sink.await(lastSubmitted.get());
-        Map<Integer, String> damaged = new HashMap<>();
+        Outcome outcome = outcome(end);
         for (LoadedRelation relation : relations.values()) {
+            if (!relation.isToast() && !outcome.damaged().containsKey(relation.oid())) {
+                sink.tableComplete(options.databaseOid(), relation.oid());
+            }
+        }
+        return outcome;
+    }
+
+    private Outcome outcome(long end) {
+        Map<Integer, String> damaged = new HashMap<>();
+        Map<Integer, String> doubtful = new HashMap<>();
+        for (LoadedRelation relation : relations.values()) {
+            if (relation.isGone()) {
+                // what became of the table comes with the catalogs
+                continue;
+            }
             String damage = relation.damage();
             if (damage != null) {
                 damaged.putIfAbsent(relation.tableOid(), damage);
             }
-        }
-        for (LoadedRelation relation : relations.values()) {
-            if (!relation.isToast() && !damaged.containsKey(relation.oid())) {
-                sink.tableComplete(options.databaseOid(), relation.oid());
+            String doubt = relation.doubt(end);
+            if (doubt == null && wal.copiedBefore().isPresent() && !relation.hasArrived()) {
+                doubt = "the backup has no file of " + relation.label();
+            }
+            if (doubt != null) {
+                doubtful.putIfAbsent(relation.tableOid(), doubt);
             }
         }
-        return damaged;
+        doubtful.keySet().removeAll(damaged.keySet());
+        return new Outcome(damaged, doubtful);
     }
 
-    private interface SpooledRecord {
-        void record(byte[] bytes, int offset, int length) throws InterruptedException;
-    }
-
-    /** Reads records of a spool, each behind {@code headerLength} bytes of its own. */
-    private static void readSpool(SpoolFile spool, int headerLength, SpooledRecord consumer)
-            throws InterruptedException {
-        spool.flush();
-        byte[] buffer = new byte[HeapPage.SIZE * 4];
-        long end = spool.length();
-        for (long at = 0; at < end; ) {
-            int there = (int) Math.min(buffer.length, end - at);
-            spool.read(at, buffer, 0, there);
-            int from = 0;
-            while (there - from >= headerLength + Integer.BYTES) {
-                int length = headerLength + LittleEndian.getInt(buffer, from + headerLength);
-                if (length > there - from) {
-                    break;
-                }
-                consumer.record(buffer, from, length);
-                from += length;
-            }
-            Invariant.check(from > 0, "a spooled record fits the buffer");
-            at += from;
-        }
-    }
-
-    private void deliverExternals() throws InterruptedException {
+    private void deliverExternals(long end) throws InterruptedException {
         ByteBuilder chunk = new ByteBuilder(CHUNK_BYTES);
         long[] records = new long[1];
-        readSpool(
-                externals,
-                0,
+        RawRecord record = new RawRecord();
+        externals.records(
+                SPOOL_HEADER,
                 (bytes, offset, length) -> {
-                    chunk.putBytes(bytes, offset, length);
+                    record.wrap(bytes, offset + SPOOL_HEADER);
+                    if (areValuesGone(record, LittleEndian.getInt(bytes, offset), end)) {
+                        return;
+                    }
+                    chunk.putBytes(bytes, offset + SPOOL_HEADER, length - SPOOL_HEADER);
                     records[0]++;
                     if (chunk.length() >= CHUNK_BYTES) {
                         deliver(chunk.toByteArray(), records[0], true);
@@ -397,58 +607,80 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         }
     }
 
+    /**
+     * Whether a row's values out of line were taken away by right, so that the row is of no use:
+     * its table's files were removed, or the transaction that was deleting it at B has committed
+     * and VACUUM came before the copying. Any other row without its values is damaged, and for the
+     * sink to refuse.
+     */
+    private boolean areValuesGone(RawRecord record, int deleter, long end)
+            throws InterruptedException {
+        LoadedRelation relation = relations.get(DeferredSpool.locator(record));
+        if (relation == null) {
+            return false;
+        }
+        try {
+            if (ExternalValues.areAllIn(toast, relation.layout(), record)) {
+                return false;
+            }
+        } catch (QuarantineException e) {
+            return false; // the sink says what is wrong with it
+        }
+        wal.gate().await(end);
+        return areFilesGone(relation)
+                || (BackupSnapshot.isTransaction(deleter)
+                        && wal.open().committedBefore(deleter, LAST_POSITION));
+    }
+
+    /** Those of the table, or of its TOAST relation. */
+    private boolean areFilesGone(LoadedRelation table) {
+        return relations.values().stream()
+                .anyMatch(each -> each.tableOid() == table.oid() && each.isGone());
+    }
+
     private void keepDeferred() throws InterruptedException {
-        if (deferred.length() == 0) {
+        DeferredFile file = new DeferredFile(options.directory(), options.systemIdentifier());
+        if (deferred.flushed() == 0) {
+            file.delete(); // of an attempt that was interrupted behind this
             return;
         }
         BackupSnapshot known = Objects.requireNonNull(snapshot, "the loader was started");
-        DeferredFile file = new DeferredFile(options.directory(), options.systemIdentifier());
-        ToastValues values = toast.values();
-        ByteBuilder payload = new ByteBuilder(HeapPage.SIZE);
-        RawRecord record = new RawRecord();
         try (DeferredFile.Writer writer = file.new Writer(known, options.startMicros())) {
-            readSpool(
-                    deferred,
-                    8,
-                    (bytes, offset, length) -> {
-                        payload.clear();
-                        payload.putBytes(bytes, offset, 8);
-                        payload.putInt(length - 8);
-                        payload.putBytes(bytes, offset + 8, length - 8);
-                        record.wrap(payload.array(), 12);
-                        attach(record, values, payload);
-                        writer.add(payload);
-                    });
-            writer.finish();
+            deferred.keep(writer, relations, toast, sink.valueBytes());
         }
     }
 
-    /** Appends the record's out-of-line values; after it the record is invalid. */
-    private void attach(RawRecord record, ToastValues values, ByteBuilder payload) {
-        RelationLocator locator =
-                new RelationLocator(
-                        record.tablespaceOid(), record.databaseOid(), record.relationNumber());
-        LoadedRelation relation = relations.get(locator);
-        if (relation == null) {
-            return;
-        }
-        try {
-            ExternalValues.append(relation.layout(), record, values, payload);
-        } catch (QuarantineException e) {
-            relation.damaged("a row of " + relation.label() + ": " + e.getMessage());
-        }
+    /** Whether an earlier process kept in this directory how far a load was. */
+    public static boolean isKept(Path directory) {
+        return LoadCheckpoint.exists(directory);
     }
 
-    /** Stops the walkers and removes the spool files; the deferred rows stay. */
+    /** The load is done or void: removes the spool files; the deferred rows stay. */
     @Override
     public void close() {
+        stop();
+        images.close();
+        externals.close();
+        deferred.close();
+        toast.close();
+        checkpoints.remove();
+    }
+
+    /** The load is interrupted: what was kept of it stays for {@link Options#startLsn}. */
+    public void leave() {
+        stop();
+        images.close();
+        externals.leave();
+        deferred.leave();
+        toast.leave();
+    }
+
+    private void stop() {
+        checkpoints.close();
         threads.forEach(Thread::interrupt);
         for (Thread thread : threads) {
             joinUninterruptibly(thread);
         }
-        externals.close();
-        deferred.close();
-        toast.close();
     }
 
     private static void joinUninterruptibly(Thread thread) {
@@ -456,17 +688,6 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
             thread.join();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    /** Removes what an unfinished load left. */
-    public static void clear(Path directory) {
-        try (var files = Files.list(directory)) {
-            for (Path file : files.toList()) {
-                Files.delete(file);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot clear " + directory, e);
         }
     }
 }

@@ -20,4 +20,9 @@ public interface BaselineSink {
 
     /** The table's whole baseline is durable. */
     void tableComplete(int databaseOid, int relationOid) throws InterruptedException;
+
+    /** How many stored bytes of a value out of line are of use. */
+    default int valueBytes() {
+        return Integer.MAX_VALUE;
+    }
 }

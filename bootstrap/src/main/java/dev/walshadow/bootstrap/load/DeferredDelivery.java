@@ -51,7 +51,7 @@ public final class DeferredDelivery implements Runnable {
 
     @Override
     public void run() {
-        long nextAsk = System.nanoTime() + ASK_NANOS;
+        long nextAsk = System.nanoTime();
         try {
             while (!isEmpty()) {
                 takeEnds();
@@ -61,7 +61,6 @@ public final class DeferredDelivery implements Runnable {
                 }
                 Thread.sleep(POLL_MILLIS);
             }
-            transactions.ignore();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -78,6 +77,7 @@ public final class DeferredDelivery implements Runnable {
     private void ask() throws InterruptedException {
         Map<Integer, Status> answers;
         long position;
+        long asked = transactions.position();
         try (Connection session = sessions.open()) {
             answers = endedSteadily(new TransactionStatuses(session));
             position = positions.current(session);
@@ -86,6 +86,8 @@ public final class DeferredDelivery implements Runnable {
             return;
         }
         if (answers.isEmpty()) {
+            // they all have their locks: no table that they wrote to was truncated up to here
+            transactions.holdFrom(asked);
             return;
         }
         while (transactions.position() < position) {
@@ -99,6 +101,7 @@ public final class DeferredDelivery implements Runnable {
             before.add(endedBefore(xid, answers.get(xid)));
         }
         resolve(before);
+        transactions.holdFrom(asked);
     }
 
     private boolean isEmpty() {

@@ -35,6 +35,11 @@ final class DeferredFile {
     private static final int MAGIC = 'W' | 'S' << 8 | 'D' << 16 | 'F' << 24;
     private static final int VERSION = 1;
     private static final int SNAPSHOT = 24;
+    private static final int FRAME_HEADER = 2 * Integer.BYTES;
+
+    /** Of an entry: behind inserter, deleter and length. */
+    private static final int RECORD = 3 * Integer.BYTES;
+
     private static final int FRAME_LIMIT = Integer.MAX_VALUE - 64;
 
     /**
@@ -165,6 +170,34 @@ final class DeferredFile {
         } catch (IOException e) {
             throw damaged(e.toString());
         }
+    }
+
+    /** Where the values are that came with the entries. */
+    DeferredValues values() throws InterruptedException {
+        DeferredValues.Index index = new DeferredValues.Index();
+        long[] place = new long[1];
+        try (DataInputStream in = open()) {
+            place[0] = (long) FRAME_HEADER + readFirstLength(in);
+        } catch (IOException e) {
+            throw damaged(e.toString());
+        }
+        read((payload, length) -> {
+            int at = RECORD + LittleEndian.getInt(payload, RECORD - Integer.BYTES);
+            while (length - at >= DeferredValues.HEADER) {
+                index.add(
+                        LittleEndian.getInt(payload, at),
+                        LittleEndian.getInt(payload, at + Integer.BYTES),
+                        place[0] + FRAME_HEADER + at);
+                at += DeferredValues.HEADER + LittleEndian.getInt(payload, at + 2 * Integer.BYTES);
+            }
+            place[0] += FRAME_HEADER + length;
+        });
+        return index.of(file);
+    }
+
+    /** Of the payload; the rest of the stream is of no use then. */
+    private static int readFirstLength(DataInputStream in) throws IOException {
+        return Integer.reverseBytes(in.readInt());
     }
 
     private DataInputStream open() throws IOException {

@@ -32,13 +32,17 @@ import org.jspecify.annotations.Nullable;
  * settled            not known, rolled back      row (B, 0): sent with the baseline
  * settled            committed at C2             tombstone (C2, 0)
  * settled            committed before B          tombstone (B, 2)
+ * certainly          not known, rolled back      row (B, 4): sent with the baseline
+ * certainly          committed before B          tombstone (B, 6)
  * committed at C1    none, not known, r. back    row (C1, 4)
  * committed at C1    committed at C2 > C1        tombstone (C2, 0)
  * committed at C1    the same transaction        nothing
  * </pre>
  *
- * Each end that becomes known may bring a version from one of these states into another, and what
- * the new one asks for is sent. A transaction that had ended before B after all (it was listed
+ * ("Certainly": {@link BackupSnapshot#COMMITTED_BEFORE}; otherwise like settled.)
+ *
+ * <p>Each end that becomes known may bring a version from one of these states into another, and
+ * what the new one asks for is sent. A transaction that had ended before B after all (it was listed
  * while it waited for a synchronous standby, or the list was too long) has C = B. Rows of a
  * transaction get versions of its commit position with a low half below any LSN, so whatever it did
  * from B on, which the WAL brings, wins over them.
@@ -58,6 +62,7 @@ public final class DeferredRows {
     private final Map<Integer, TransactionEnd> outcomes = new HashMap<>();
     private final Set<Integer> needed = new HashSet<>();
     private final RawRecord record = new RawRecord();
+    private @Nullable DeferredValues values;
 
     private DeferredRows(DeferredFile file, Path directory, int databaseOid, BaselineSink sink) {
         this.file = file;
@@ -86,7 +91,7 @@ public final class DeferredRows {
     }
 
     private void need(int xid) {
-        if (xid != 0 && !outcomes.containsKey(xid)) {
+        if (BackupSnapshot.isTransaction(xid) && !outcomes.containsKey(xid)) {
             needed.add(xid);
         }
     }
@@ -104,6 +109,21 @@ public final class DeferredRows {
     /** The snapshot that the rows were walked with. */
     public BackupSnapshot snapshot() {
         return file.start().snapshot();
+    }
+
+    public int databaseOid() {
+        return databaseOid;
+    }
+
+    /**
+     * The out-of-line values of the rows, for changes that leave them as they are: as long as not
+     * all rows are delivered, what the target has of a key may be an older version. Answers false
+     * afterwards.
+     */
+    public ToastValues values() throws InterruptedException {
+        DeferredValues open = file.values();
+        values = open;
+        return open;
     }
 
     /** Delivers what these ends decide; returns when it is durable. */
@@ -146,6 +166,11 @@ public final class DeferredRows {
     /** The rows first: without them the outcomes mean nothing. */
     private void forget() {
         file.delete();
+        DeferredValues open = values;
+        if (open != null) {
+            values = null;
+            open.close();
+        }
         try {
             Files.deleteIfExists(outcomesFile);
         } catch (IOException e) {
@@ -162,7 +187,7 @@ public final class DeferredRows {
 
     private static State state(int inserter, int deleter, Map<Integer, TransactionEnd> known) {
         TransactionEnd inserted = known.get(inserter);
-        if (inserter != 0 && (inserted == null || !inserted.committed())) {
+        if (BackupSnapshot.isTransaction(inserter) && (inserted == null || !inserted.committed())) {
             return State.NOTHING;
         }
         TransactionEnd deleted = known.get(deleter);
@@ -205,7 +230,11 @@ public final class DeferredRows {
         void tombstone(TransactionEnd deleted, byte[] payload, int length)
                 throws InterruptedException {
             Pending to = of(deleted);
-            long low = deleted.beforeBackup() ? RowWriter.LATE_TOMBSTONE : RowWriter.OPEN_TOMBSTONE;
+            long late =
+                    LittleEndian.getInt(payload, 0) == BackupSnapshot.COMMITTED_BEFORE
+                            ? RowWriter.LAST_TOMBSTONE
+                            : RowWriter.LATE_TOMBSTONE;
+            long low = deleted.beforeBackup() ? late : RowWriter.OPEN_TOMBSTONE;
             RowWriter.tombstone(to.bytes, record, low);
             added(to, payload, length);
         }

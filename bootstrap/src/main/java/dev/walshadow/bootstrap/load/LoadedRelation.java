@@ -1,6 +1,7 @@
 package dev.walshadow.bootstrap.load;
 
 import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.heap.TupleLayout;
 import java.util.concurrent.atomic.LongAdder;
@@ -8,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A relation whose files are walked: a table, or the TOAST relation of one. */
 final class LoadedRelation {
+    private final int index;
     private final int oid;
     private final String label;
     private final RelationLocator locator;
@@ -15,9 +17,21 @@ final class LoadedRelation {
     private final int tableOid;
     private final TupleLayout layout;
     private final LongAdder rows = new LongAdder();
+    private final BlockClaims claims = new BlockClaims();
     private volatile @Nullable String damage;
+    private volatile boolean gone;
+    private volatile boolean arrived;
+    private volatile @Nullable Unexplained unexplained;
+    private volatile @Nullable Unexplained ahead;
 
-    LoadedRelation(RelationDescriptor shape, RelationLocator locator, boolean toast) {
+    /** A record from B on that changed a page without saying what the page was. */
+    private record Unexplained(long lsn, int block) {}
+
+    /**
+     * @param index among the relations of its loader
+     */
+    LoadedRelation(int index, RelationDescriptor shape, RelationLocator locator, boolean toast) {
+        this.index = index;
         this.oid = shape.oid();
         this.label = shape.label();
         this.locator = locator;
@@ -33,9 +47,41 @@ final class LoadedRelation {
         this.layout = TupleLayout.of(lengths, alignments);
     }
 
+    /** What an earlier process did of it. */
+    void restore(LoadCheckpoint.Done kept) {
+        claims.restore(kept.blocks());
+        rows.add(kept.rows());
+        if (!kept.damage().isEmpty()) {
+            damage = kept.damage();
+        }
+        if (kept.aheadLsn() != 0) {
+            ahead = new Unexplained(kept.aheadLsn(), kept.aheadBlock());
+        }
+    }
+
+    /** What was done of it up to now. */
+    LoadCheckpoint.Done done() {
+        String damaged = damage;
+        Unexplained page = ahead;
+        return new LoadCheckpoint.Done(
+                claims.walked(),
+                rows(),
+                damaged == null ? "" : damaged,
+                page == null ? 0 : page.lsn(),
+                page == null ? 0 : page.block());
+    }
+
     /** How its tuples lie. */
     TupleLayout layout() {
         return layout;
+    }
+
+    int index() {
+        return index;
+    }
+
+    BlockClaims claims() {
+        return claims;
     }
 
     int oid() {
@@ -75,5 +121,67 @@ final class LoadedRelation {
         if (damage == null) {
             damage = what;
         }
+    }
+
+    /** A file of it has come. By the backup's thread. */
+    void arrived() {
+        arrived = true;
+    }
+
+    boolean hasArrived() {
+        return arrived;
+    }
+
+    /** Its files were removed on the source since B. By the pump. */
+    void gone() {
+        gone = true;
+    }
+
+    boolean isGone() {
+        return gone;
+    }
+
+    /** The first touch of a block brought neither image nor initialisation. By the pump. */
+    void unexplained(long lsn, int block) {
+        if (unexplained == null) {
+            unexplained = new Unexplained(lsn, block);
+        }
+    }
+
+    /** A page of the backup was changed by a record from B on that the WAL did not bring. */
+    void ahead(long lsn, int block) {
+        if (ahead == null) {
+            ahead = new Unexplained(lsn, block);
+        }
+    }
+
+    /**
+     * Why the pages that were read cannot be relied on although nothing is damaged; null if they
+     * can.
+     *
+     * @param end E: what records from there on do to a page comes after it was copied
+     */
+    @Nullable String doubt(long end) {
+        Unexplained first = unexplained;
+        if (first != null && Long.compareUnsigned(first.lsn(), end) < 0) {
+            return "the WAL record at "
+                    + Lsn.format(first.lsn())
+                    + ", the first to change block "
+                    + Integer.toUnsignedString(first.block())
+                    + " of "
+                    + label
+                    + " during the base backup, has no image of the page";
+        }
+        Unexplained page = ahead;
+        if (page != null) {
+            return "block "
+                    + Integer.toUnsignedString(page.block())
+                    + " of "
+                    + label
+                    + " was changed by a WAL record that ends at "
+                    + Lsn.format(page.lsn())
+                    + ", during the base backup, but that record does not name it";
+        }
+        return null;
     }
 }

@@ -22,12 +22,17 @@ final class RowFate {
         DEFERRED
     }
 
-    private static final int FIRST_NORMAL_XID = 3;
-
     private final BackupSnapshot snapshot;
+    private final OpenTransactions open;
     private final TransactionStatuses statuses;
 
-    /** Of the last DEFERRED tuple: the open inserter and deleter, 0 if that one is settled. */
+    /** The record that the tuples' page is the image of; 0 for a page of the backup. */
+    private long imageLsn;
+
+    /**
+     * Of the last tuple: the open inserter and deleter, 0 if that one is settled. The inserter may
+     * be {@link BackupSnapshot#COMMITTED_BEFORE}.
+     */
     private int openInserter;
 
     private int openDeleter;
@@ -35,9 +40,15 @@ final class RowFate {
     private int lastXid;
     private Status lastStatus = Status.FORGOTTEN;
 
-    RowFate(BackupSnapshot snapshot, TransactionStatuses statuses) {
+    RowFate(BackupSnapshot snapshot, OpenTransactions open, TransactionStatuses statuses) {
         this.snapshot = snapshot;
+        this.open = open;
         this.statuses = statuses;
+    }
+
+    /** The tuples that follow are of the image of this record; 0: of a page of the backup. */
+    void ofPage(long newImageLsn) {
+        imageLsn = newImageLsn;
     }
 
     int openInserter() {
@@ -80,7 +91,7 @@ final class RowFate {
     }
 
     private static boolean isNormal(int xid) {
-        return Integer.compareUnsigned(xid, FIRST_NORMAL_XID) >= 0;
+        return BackupSnapshot.isTransaction(xid);
     }
 
     private boolean isEarlier(int xid) {
@@ -94,7 +105,7 @@ final class RowFate {
             return Fate.ABSENT;
         }
         return switch (deleter(tuple)) {
-            case ROW -> openInserter == 0 ? Fate.ROW : Fate.DEFERRED;
+            case ROW -> BackupSnapshot.isTransaction(openInserter) ? Fate.DEFERRED : Fate.ROW;
             case ABSENT -> Fate.ABSENT;
             case DEFERRED -> Fate.DEFERRED;
         };
@@ -104,6 +115,7 @@ final class RowFate {
     private boolean inserterCounts(TupleView tuple) {
         int xmin = tuple.xmin();
         if (tuple.isXminFrozen()) {
+            openInserter = isNormal(xmin) && imageLsn != 0 ? frozenInserter(xmin) : 0;
             return true;
         }
         if (xmin == 0) {
@@ -123,6 +135,20 @@ final class RowFate {
             return true;
         }
         return !tuple.isXminInvalid() && committed(xmin);
+    }
+
+    /**
+     * A page of the backup was frozen before B, its inserters have long ended. An image may have
+     * been frozen by its own record, an inserter that was open at B and has committed since
+     * included. The xid of a frozen tuple may also be one of 2^32 transactions ago; it is then
+     * taken for an open one only where that makes no difference: the row was there at B, and if the
+     * open one committed before this first touch of the page, still then.
+     */
+    private int frozenInserter(int xmin) {
+        if (!snapshot.isOpen(xmin)) {
+            return 0;
+        }
+        return open.committedBefore(xmin, imageLsn) ? xmin : BackupSnapshot.COMMITTED_BEFORE;
     }
 
     /** ROW: nobody deleted it before B; ABSENT: somebody did; DEFERRED: an open transaction may. */

@@ -29,8 +29,11 @@ final class RowWriter {
     /** A row of a transaction that was open: wins over the tombstone of the version before it. */
     static final long OPEN_INSERTER = 4;
 
-    /** A baseline row. */
-    static void row(
+    /** As {@link #LATE_TOMBSTONE}, of a row that was sent as {@link #OPEN_INSERTER}'s. */
+    static final long LAST_TOMBSTONE = 6;
+
+    /** A baseline row. Returns where it begins. */
+    static int row(
             ByteBuilder out,
             RelationLocator locator,
             int block,
@@ -39,13 +42,19 @@ final class RowWriter {
         int start = BaselineRecords.begin(out, locator, block, offsetNumber, BASELINE);
         tuple(out, tuple);
         BaselineRecords.end(out, start);
+        return start;
+    }
+
+    /** Gives the stored row at {@code start} another low half of its version. */
+    static void setLow(ByteBuilder out, int start, long low) {
+        LittleEndian.putLong(out.array(), start + RawRecordLayout.LSN_OFFSET, low);
     }
 
     /** A stored row again, with another low half of its version. */
     static void row(ByteBuilder out, RawRecord row, long low) {
         int start = out.length();
         out.putBytes(row.buffer(), row.offset(), row.length());
-        LittleEndian.putLong(out.array(), start + RawRecordLayout.LSN_OFFSET, low);
+        setLow(out, start, low);
     }
 
     /** A tombstone for the key of a stored row: its deleter's record lies before B. */

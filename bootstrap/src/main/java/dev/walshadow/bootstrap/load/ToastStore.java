@@ -6,8 +6,10 @@ import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.heap.TupleView;
 import dev.walshadow.transaction.ToastValues;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
@@ -24,6 +26,8 @@ final class ToastStore implements AutoCloseable {
     private static final int CHUNK_ID = 0;
     private static final int CHUNK_SEQUENCE = 4;
     private static final int CHUNK_DATA = 8;
+    private static final int RUN_BYTES = 24;
+    private static final int READ_RUNS = 4096;
 
     private final Path directory;
     private final Map<Integer, Relation> relations = new HashMap<>();
@@ -34,28 +38,86 @@ final class ToastStore implements AutoCloseable {
 
     /**
      * @param directory exists, for files of this store only
+     * @param kept what an earlier process kept of it
      */
-    ToastStore(Path directory) {
+    ToastStore(Path directory, List<LoadCheckpoint.Toast> kept) {
         this.directory = directory;
+        for (LoadCheckpoint.Toast each : kept) {
+            relations.put(
+                    each.oid(), new Relation(directory, each.oid(), each.bytes(), each.runs()));
+        }
+    }
+
+    /** The file of a TOAST relation's chunks. */
+    static String name(int oid) {
+        return "toast-" + Integer.toUnsignedString(oid);
+    }
+
+    /** The file that says where they are. */
+    static String indexName(int oid) {
+        return name(oid) + "-index";
+    }
+
+    static long indexBytes(LoadCheckpoint.Toast kept) {
+        return (long) kept.runs() * RUN_BYTES;
     }
 
     /** One TOAST relation's chunks. */
     private static final class Relation {
         private final SpoolFile file;
+
+        /** The runs that were kept, each its key, offset and length. */
+        private final SpoolFile index;
+
         private long[] keys = new long[256]; // value id << 32 | first sequence
         private long[] offsets = new long[256];
         private long[] lengths = new long[256]; // chunks << 32 | bytes
         private int runs;
 
-        private Relation(SpoolFile file) {
-            this.file = file;
+        /** Runs of the index; the last of them is not continued. */
+        private int kept;
+
+        private Relation(Path directory, int oid, long bytes, int runs) {
+            this.file = new SpoolFile(directory.resolve(name(oid)), bytes);
+            this.index = new SpoolFile(directory.resolve(indexName(oid)), (long) runs * RUN_BYTES);
+            take(runs);
+            this.kept = runs;
+        }
+
+        private void take(int count) {
+            byte[] page = new byte[RUN_BYTES * READ_RUNS];
+            for (int i = 0; i < count; i++) {
+                int at = i % READ_RUNS * RUN_BYTES;
+                if (at == 0) {
+                    int there = Math.min(READ_RUNS, count - i);
+                    index.read((long) i * RUN_BYTES, page, 0, there * RUN_BYTES);
+                }
+                grow();
+                keys[i] = LittleEndian.getLong(page, at);
+                offsets[i] = LittleEndian.getLong(page, at + 8);
+                lengths[i] = LittleEndian.getLong(page, at + 16);
+                runs++;
+            }
+        }
+
+        private LoadCheckpoint.Toast keep(int oid) {
+            byte[] run = new byte[RUN_BYTES];
+            for (; kept < runs; kept++) {
+                LittleEndian.putLong(run, 0, keys[kept]);
+                LittleEndian.putLong(run, 8, offsets[kept]);
+                LittleEndian.putLong(run, 16, lengths[kept]);
+                index.append(run, 0, RUN_BYTES);
+            }
+            file.flush();
+            index.flush();
+            return new LoadCheckpoint.Toast(oid, file.length(), runs);
         }
 
         private void add(int valueId, int sequence, byte[] bytes, int offset, int length) {
             long key = (long) valueId << 32 | Integer.toUnsignedLong(sequence);
             int last = runs - 1;
             boolean continues =
-                    last >= 0
+                    last >= kept
                             && key == keys[last] + (lengths[last] >>> 32)
                             && (int) lengths[last] < Integer.MAX_VALUE - length;
             if (continues) {
@@ -123,26 +185,44 @@ final class ToastStore implements AutoCloseable {
             lengths[j] = length;
         }
 
-        private boolean append(int valueId, ByteBuilder out) {
+        private boolean append(int valueId, int limit, ByteBuilder out) {
             int start = out.length();
+            int left = limit;
             long wanted = (long) valueId << 32;
             int at = Arrays.binarySearch(keys, 0, runs, wanted);
             if (at < 0) {
-                return false;
+                return isOf(-at - 1, valueId);
             }
-            while (at < runs && keys[at] == wanted) {
-                int length = (int) lengths[at];
+            while (at < runs && keys[at] == wanted && left > 0) {
+                int length = Math.min(left, (int) lengths[at]);
+                left -= length;
                 out.ensure(length);
                 file.read(offsets[at], out.array(), out.length(), length);
                 out.setLength(out.length() + length);
                 wanted += lengths[at] >>> 32;
                 at++;
             }
-            boolean gap = at < runs && keys[at] >>> 32 == Integer.toUnsignedLong(valueId);
-            if (gap) {
-                out.setLength(start);
+            if (left > 0 && isOf(at, valueId)) {
+                out.setLength(start); // a gap
             }
-            return !gap;
+            return true;
+        }
+
+        /** Whether the whole value is here, by the index alone. */
+        private boolean holds(int valueId, int storedSize) {
+            long wanted = (long) valueId << 32;
+            long left = storedSize;
+            int at = Arrays.binarySearch(keys, 0, runs, wanted);
+            while (at >= 0 && at < runs && keys[at] == wanted && left > 0) {
+                left -= (int) lengths[at];
+                wanted += lengths[at] >>> 32;
+                at++;
+            }
+            return left == 0;
+        }
+
+        private boolean isOf(int run, int valueId) {
+            return run < runs && keys[run] >>> 32 == Integer.toUnsignedLong(valueId);
         }
     }
 
@@ -172,13 +252,7 @@ final class ToastStore implements AutoCloseable {
         }
         Relation relation =
                 relations.computeIfAbsent(
-                        toastRelationOid,
-                        oid ->
-                                new Relation(
-                                        new SpoolFile(
-                                                directory.resolve(
-                                                        "toast-"
-                                                                + Integer.toUnsignedString(oid)))));
+                        toastRelationOid, oid -> new Relation(directory, oid, 0, 0));
         relation.add(
                 LittleEndian.getInt(bytes, data + CHUNK_ID),
                 LittleEndian.getInt(bytes, data + CHUNK_SEQUENCE),
@@ -187,31 +261,83 @@ final class ToastStore implements AutoCloseable {
                 length);
     }
 
+    /** What there is up to now can be kept, once {@link #force} has returned. */
+    synchronized List<LoadCheckpoint.Toast> keep() {
+        List<LoadCheckpoint.Toast> kept = new ArrayList<>();
+        relations.forEach((oid, relation) -> kept.add(relation.keep(oid)));
+        return kept;
+    }
+
+    /** What was flushed so far survives a crash. */
+    void force() {
+        List<Relation> all;
+        synchronized (this) {
+            all = List.copyOf(relations.values());
+        }
+        for (Relation relation : all) {
+            relation.file.force();
+            relation.index.force();
+        }
+    }
+
     /** Everything has come. */
     synchronized void seal() {
         sealed = true;
         relations.values().forEach(Relation::seal);
     }
 
+    /** Whether every chunk of a value has come; once sealed, before {@link #close}. */
+    boolean holds(int toastRelationOid, int valueId, int storedSize) {
+        Invariant.check(sealed, "values are asked for when every chunk has come");
+        Relation relation = relations.get(toastRelationOid);
+        return relation != null && relation.holds(valueId, storedSize);
+    }
+
     /** A view for any thread; only once sealed. It answers false from {@link #close} on. */
     ToastValues values() {
         Invariant.check(sealed, "values are asked for when every chunk has come");
-        return (toastRelationOid, valueId, out) -> {
-            reading.readLock().lock();
-            try {
-                Relation relation = relations.get(toastRelationOid);
-                return relation != null && relation.append(valueId, out);
-            } finally {
-                reading.readLock().unlock();
+        return new ToastValues() {
+            @Override
+            public boolean append(int toastRelationOid, int valueId, ByteBuilder out) {
+                return appendPrefix(toastRelationOid, valueId, Integer.MAX_VALUE, out);
+            }
+
+            @Override
+            public boolean appendPrefix(
+                    int toastRelationOid, int valueId, int limit, ByteBuilder out) {
+                reading.readLock().lock();
+                try {
+                    Relation relation = relations.get(toastRelationOid);
+                    return relation != null && relation.append(valueId, limit, out);
+                } finally {
+                    reading.readLock().unlock();
+                }
             }
         };
+    }
+
+    /** Ends the use of the files, which stay for a later process. */
+    synchronized void leave() {
+        reading.writeLock().lock();
+        try {
+            for (Relation relation : relations.values()) {
+                relation.file.leave();
+                relation.index.leave();
+            }
+            relations.clear();
+        } finally {
+            reading.writeLock().unlock();
+        }
     }
 
     @Override
     public synchronized void close() {
         reading.writeLock().lock();
         try {
-            relations.values().forEach(relation -> relation.file.close());
+            for (Relation relation : relations.values()) {
+                relation.file.close();
+                relation.index.close();
+            }
             relations.clear();
         } finally {
             reading.writeLock().unlock();

@@ -32,7 +32,6 @@ final class TransactionStatuses {
     }
 
     private static final int KEPT_LIMIT = 1 << 20;
-    private static final long EPOCH = 1L << 32;
 
     private final Connection source;
     private final Map<Integer, Status> statuses = new HashMap<>();
@@ -103,11 +102,11 @@ final class TransactionStatuses {
         if (xids.isEmpty()) {
             return;
         }
-        long next = nextFullXid();
+        long near = recentFullXid();
         List<Long> full = new ArrayList<>(xids.size());
         for (int xid : xids) {
-            long candidate = (next & -EPOCH) | Integer.toUnsignedLong(xid);
-            candidate = candidate > next ? candidate - EPOCH : candidate;
+            // the nearest on the circle: half of it lies before, and what is open may lie behind
+            long candidate = near + (xid - (int) near);
             if (candidate >= 0) {
                 full.add(candidate);
             }
@@ -134,7 +133,8 @@ final class TransactionStatuses {
         };
     }
 
-    private long nextFullXid() throws SQLException {
+    /** One behind the last that has ended: transactions that are open may have later ones. */
+    private long recentFullXid() throws SQLException {
         try (Statement statement = source.createStatement();
                 ResultSet row =
                         statement.executeQuery(

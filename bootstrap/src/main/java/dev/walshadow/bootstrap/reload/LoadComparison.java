@@ -56,6 +56,7 @@ final class LoadComparison {
                 attributes,
                 now.primaryKey(),
                 now.identityKey(),
-                now.types());
+                now.types(),
+                now.keyIndexOid());
     }
 }

@@ -2,6 +2,7 @@ package dev.walshadow.bootstrap.reload;
 
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
+import dev.walshadow.pipeline.SourceSnapshot;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.shadow.CatalogReader;
 import java.sql.Connection;
@@ -100,6 +101,9 @@ final class LoadSession implements AutoCloseable {
     private static final String STORED_ENCODING =
             "SELECT set_config('client_encoding', getdatabaseencoding()::text, true)";
 
+    private static final String BLOCKS =
+            "SELECT pg_relation_size(?::int8::oid) / current_setting('block_size')::int8";
+
     /** Types that a cast to text does not print by their output function. */
     private static final String CASTS =
             """
@@ -108,27 +112,12 @@ final class LoadSession implements AutoCloseable {
             """;
 
     /**
-     * @param inProgress lower halves of the xids
      * @param rows -1 if unknown
      */
-    @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
-    record Snapshot(
-            long xmin,
-            long xmax,
-            long[] inProgress,
-            long insertPosition,
-            long micros,
-            boolean sameTable,
-            long rows) {
+    record Snapshot(SourceSnapshot visible, long micros, boolean sameTable, long rows) {
         /** Whether the snapshot takes one of these for running. */
         boolean hidesAny(Set<Long> xids) {
-            for (long running : inProgress) {
-                if (xids.contains(running)) {
-                    return true;
-                }
-            }
-            // xids are compared on a circle of 32 bits
-            return xids.stream().anyMatch(xid -> (int) (xid - xmax) >= 0);
+            return xids.stream().anyMatch(xid -> visible.hides(xid.intValue()));
         }
     }
 
@@ -209,6 +198,41 @@ final class LoadSession implements AutoCloseable {
     }
 
     /**
+     * The same with the snapshot that another session has exported, which holds the table's lock,
+     * so that the name stays the table's.
+     */
+    boolean share(String snapshot, RelationDescriptor table, int timeoutMillis)
+            throws SQLException {
+        if (!lock(table.name(), timeoutMillis)) {
+            return false;
+        }
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SET TRANSACTION SNAPSHOT '" + snapshot + "'");
+        }
+        return true;
+    }
+
+    /** For {@link #share} while this session's transaction lasts. */
+    String exportSnapshot() throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT pg_export_snapshot()")) {
+            row.next();
+            return text(row, 1);
+        }
+    }
+
+    /** Of the main fork. */
+    long blocks(int oid) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(BLOCKS)) {
+            statement.setLong(1, Integer.toUnsignedLong(oid));
+            try (ResultSet row = statement.executeQuery()) {
+                row.next();
+                return row.getLong(1);
+            }
+        }
+    }
+
+    /**
      * The same for a materialized view.
      *
      * @return null if the view could not be had; false if it has no content that could be read
@@ -245,15 +269,12 @@ final class LoadSession implements AutoCloseable {
                 row.next();
                 String[] parts = text(row, 1).split(":", -1);
                 String[] running = parts[2].isEmpty() ? new String[0] : parts[2].split(",", -1);
-                long[] inProgress = new long[running.length];
+                int[] inProgress = new int[running.length];
                 for (int i = 0; i < running.length; i++) {
                     inProgress[i] = xid(running[i]);
                 }
                 return new Snapshot(
-                        xid(parts[0]),
-                        xid(parts[1]),
-                        inProgress,
-                        Lsn.parse(text(row, 2)),
+                        new SourceSnapshot(xid(parts[1]), inProgress, Lsn.parse(text(row, 2))),
                         row.getLong(3),
                         row.getBoolean(4),
                         row.getLong(5));
@@ -265,8 +286,9 @@ final class LoadSession implements AutoCloseable {
         return Objects.requireNonNull(row.getString(column), "the column is not null");
     }
 
-    private static long xid(String full) {
-        return Long.parseUnsignedLong(full) & 0xFFFF_FFFFL;
+    /** Without the epoch. */
+    private static int xid(String full) {
+        return (int) Long.parseUnsignedLong(full);
     }
 
     /** The table as it is under the lock; null if it is gone. */

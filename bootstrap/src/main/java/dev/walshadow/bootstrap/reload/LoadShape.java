@@ -6,6 +6,7 @@ import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.ResolvedType;
@@ -75,11 +76,20 @@ public final class LoadShape {
 
     private final RelationDescriptor virtual;
     private final TableMapping mapping;
+
+    /** The mapping of the table's own types. */
+    private final TableMapping own;
+
     private final List<Column> columns;
 
-    private LoadShape(RelationDescriptor virtual, TableMapping mapping, List<Column> columns) {
+    private LoadShape(
+            RelationDescriptor virtual,
+            TableMapping mapping,
+            TableMapping own,
+            List<Column> columns) {
         this.virtual = virtual;
         this.mapping = mapping;
+        this.own = own;
         this.columns = List.copyOf(columns);
     }
 
@@ -104,6 +114,27 @@ public final class LoadShape {
     /** In the order of the SELECT list, which is attnum order. */
     List<Column> columns() {
         return columns;
+    }
+
+    /** Whether PostgreSQL tells the length of the column's values without reading them. */
+    boolean isPlain(Column column) {
+        ColumnMapping mapped = own.column(column.number());
+        return mapped.dimensions() == 0 && ValueLimit.isPlain(mapped.typeOid());
+    }
+
+    /** Whether a value that is too large may be cut off. */
+    boolean canCut(Column column) {
+        return ValueLimit.canCut(own.column(column.number()));
+    }
+
+    /** Its type, domains resolved. */
+    int typeOid(Column column) {
+        return own.column(column.number()).typeOid();
+    }
+
+    /** Whether the column is one of the target's key. */
+    boolean isKey(Column column) {
+        return own.key().contains(column.number());
     }
 
     private static final class Compiler {
@@ -135,7 +166,7 @@ public final class LoadShape {
             for (ColumnMapping column : mapping.columns()) {
                 inOrder.add(read[column.attributeNumber()]);
             }
-            return new LoadShape(virtual(), mapping.withColumns(inOrder), columns);
+            return new LoadShape(virtual(), mapping.withColumns(inOrder), mapping, columns);
         }
 
         /** Every loaded tuple stores all attributes: there are no missing values. */
@@ -165,6 +196,16 @@ public final class LoadShape {
             boolean array = resolved.dimensions() > 0;
             boolean text = isText(column);
             SendForm sent = sent(type);
+            if (column.conversion() == Conversion.HEX) {
+                throw refused(
+                        column,
+                        "its stored bytes arrive as they are, and the source shows them only as"
+                                + " text; install the library of "
+                                + type.schema()
+                                + "."
+                                + type.name()
+                                + " beside the shadow's PostgreSQL, or exclude the column");
+            }
             boolean whole = array && column.type().bare() == ClickHouseType.Scalar.STRING;
             if (whole && (sent == null || column.conversion() != Conversion.ARRAY_TEXT)) {
                 return asked(attribute, column, Asked.OUTPUT, SendForms.text(), type, false);
@@ -302,7 +343,8 @@ public final class LoadShape {
                     attributes,
                     shape.primaryKey(),
                     shape.identityKey(),
-                    types);
+                    types,
+                    shape.keyIndexOid());
         }
 
         private QuarantineException refused(ColumnMapping column, String why) {

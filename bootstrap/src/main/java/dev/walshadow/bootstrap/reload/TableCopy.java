@@ -6,6 +6,7 @@ import dev.walshadow.base.QuarantineException;
 import dev.walshadow.bootstrap.BootstrapCodes;
 import dev.walshadow.bootstrap.load.BaselineChunk;
 import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.value.SendForm;
 import dev.walshadow.transaction.BaselineRecords;
@@ -24,6 +25,13 @@ final class TableCopy {
      * The descriptor's record headers, alignment and null bitmaps may add to a row's sent bytes.
      */
     private static final int ROW_OVERHEAD = 512;
+
+    private final RelationDescriptor table;
+    private final List<Integer> keys;
+    private final ValueLimit limit;
+
+    /** The number of the first column whose value is beyond the limit, else 0. */
+    private final int oversizedField;
 
     private final RelationLocator locator;
     private final BaselineChunk.Origin origin;
@@ -59,7 +67,11 @@ final class TableCopy {
         this.chunkBytes = options.chunkBytes();
         this.target = consumers.rows();
         this.progress = consumers.progress();
-        this.stream = new CopyStream(forms.size() + 1);
+        this.stream = new CopyStream(forms.size() + 2);
+        this.oversizedField = forms.size() + 1;
+        this.limit = options.limit();
+        this.table = table;
+        this.keys = shape.mapping().key();
         this.tuples = new TupleWriter(shape, forms);
         this.chunk = new ByteBuilder(chunkBytes);
     }
@@ -95,6 +107,7 @@ final class TableCopy {
         }
         Invariant.check(stream.length(0) == CTID_LENGTH, "a ctid has 6 bytes");
         byte[] buffer = stream.buffer();
+        checkSizes(CopyStream.int4(buffer, stream.offset(oversizedField)));
         int at = stream.offset(0);
         int block = CopyStream.int4(buffer, at);
         int offsetNumber = (buffer[at + 4] & 0xFF) << 8 | (buffer[at + 5] & 0xFF);
@@ -103,6 +116,20 @@ final class TableCopy {
         BaselineRecords.end(chunk, start);
         chunkRows++;
         rows++;
+    }
+
+    private void checkSizes(int oversizedColumn) {
+        if (oversizedColumn != 0) {
+            boolean isKey = keys.contains(oversizedColumn);
+            if (isKey || limit.oversized() == ValueLimit.Oversized.QUARANTINE) {
+                throw limit.exceeded(
+                        "a value of column "
+                                + table.attributes().get(oversizedColumn - 1).name()
+                                + " in "
+                                + table.label(),
+                        isKey);
+            }
+        }
     }
 
     private void submit() throws InterruptedException {

@@ -8,16 +8,14 @@ import dev.walshadow.bootstrap.reload.LoadSession.Snapshot;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.catalog.TypeDescriptor;
+import dev.walshadow.pipeline.SourceSnapshot;
+import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.pipeline.mapping.TableMapping;
-import dev.walshadow.postgres.value.SendForm;
-import dev.walshadow.postgres.value.SendForms;
 import dev.walshadow.transaction.CommittedChanges;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -26,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Loads one table from the source: takes a snapshot that sees every commit up to a position, and
  * hands the table's rows on as baseline records of that position. The rows are those of the
- * snapshot, so they may have changes of later commits, which the stream brings too. Without state;
- * each {@link #run} has its own session. Reasoning: {@code docs/reload.md}.
+ * snapshot, so they may have changes of later commits; whoever applies the changes is told which.
+ * Without state; each {@link #run} has its own session. Reasoning: {@code docs/reload.md}.
  */
 public final class TableLoad {
     /** How a load ended. */
@@ -51,23 +49,33 @@ public final class TableLoad {
 
     /** Takes the rows. */
     public interface Rows {
-        /** Blocks under back-pressure. Gets chunks of about {@link Options#chunkBytes}. */
+        /**
+         * Blocks under back-pressure. Gets chunks of about {@link Options#chunkBytes}. Called by as
+         * many threads as there are sessions.
+         */
         long submit(CommittedChanges rows) throws InterruptedException;
     }
 
-    /** Whether a snapshot sees everything up to the load's position. */
-    public interface SnapshotCheck {
+    /** The table's changes, which go on beside the load; called by the loading thread. */
+    public interface Changes {
+        /** An answer of {@link #use}: not with this snapshot. */
+        long NO_POSITION = -1;
+
+        /** A snapshot is about to be taken; which changes it will not see is not known yet. */
+        void keep() throws InterruptedException;
+
         /**
-         * @param xmin oldest xid in progress, without epoch, unsigned in 32 bits, as all of them
-         * @param xmax behind the newest xid that had ended: this one and later ones are not seen,
-         *     whether they run or not
-         * @param inProgress top-level xids between them that were running, which are not seen
-         * @return false: take another snapshot
+         * The rows of this snapshot are about to be read, unless the answer says otherwise.
+         *
+         * @return the commit position of the rows: the snapshot sees every commit up to it
          */
-        boolean covers(long xmin, long xmax, long[] inProgress);
+        long use(SourceSnapshot snapshot) throws InterruptedException;
+
+        /** The snapshot was not used; there will be another attempt, whose snapshot sees more. */
+        void forget();
     }
 
-    /** Told how far a load is; called by the loading thread. */
+    /** Told how far a load is; by as many threads as there are sessions. */
     public interface Progress {
         /**
          * Rows are about to come.
@@ -108,16 +116,60 @@ public final class TableLoad {
      * @param lockTimeoutMillis how long one attempt waits for the table's lock
      * @param firstPauseMillis before the second attempt; doubles up to {@code lastPauseMillis}
      * @param chunkBytes of rows that are handed on at once; a larger row is a chunk of its own
+     * @param limit of values
+     * @param sessions that read one table at the same time, if it has several ranges of blocks
+     * @param rangeBlocks what a session reads at a time
      */
     public record Options(
-            int lockTimeoutMillis, int firstPauseMillis, int lastPauseMillis, int chunkBytes) {
-        public static Options defaults() {
-            return new Options(5_000, 50, 2_000, 1 << 20);
+            int lockTimeoutMillis,
+            int firstPauseMillis,
+            int lastPauseMillis,
+            int chunkBytes,
+            ValueLimit limit,
+            int sessions,
+            int rangeBlocks) {
+        /** 64 MB, so that many tables are one range. */
+        private static final int RANGE_BLOCKS = 8192;
+
+        /** One session. */
+        public Options(
+                int lockTimeoutMillis,
+                int firstPauseMillis,
+                int lastPauseMillis,
+                int chunkBytes,
+                ValueLimit limit) {
+            this(
+                    lockTimeoutMillis,
+                    firstPauseMillis,
+                    lastPauseMillis,
+                    chunkBytes,
+                    limit,
+                    1,
+                    RANGE_BLOCKS);
+        }
+
+        public static Options defaults(ValueLimit limit) {
+            return new Options(5_000, 50, 2_000, 1 << 20, limit);
+        }
+
+        public Options withSessions(int count) {
+            return withSessions(count, rangeBlocks);
+        }
+
+        Options withSessions(int count, int blocks) {
+            return new Options(
+                    lockTimeoutMillis,
+                    firstPauseMillis,
+                    lastPauseMillis,
+                    chunkBytes,
+                    limit,
+                    count,
+                    blocks);
         }
     }
 
     /** Where rows and news of a run go. */
-    record Consumers(SnapshotCheck check, Rows rows, Progress progress) {}
+    record Consumers(Changes changes, Rows rows, Progress progress) {}
 
     private static final String INSUFFICIENT_PRIVILEGE = "42501";
     private static final String PROGRAM_LIMIT_EXCEEDED = "54000";
@@ -140,15 +192,13 @@ public final class TableLoad {
      * Loads the table. Interrupting the caller ends the load and closes its session.
      *
      * @param shape for which {@code mapping} was made
-     * @param position becomes the rows' commit position
      * @throws SQLException the source cannot be asked or was lost: begin anew
      * @throws QuarantineException the table cannot be loaded as it is mapped, or the source refuses
      */
     public Outcome run(
             RelationDescriptor shape,
             TableMapping mapping,
-            long position,
-            SnapshotCheck check,
+            Changes changes,
             Rows rows,
             Progress progress)
             throws InterruptedException, SQLException {
@@ -156,8 +206,7 @@ public final class TableLoad {
                 new Run(
                         shape,
                         LoadShape.of(shape, mapping),
-                        position,
-                        new Consumers(check, rows, progress));
+                        new Consumers(changes, rows, progress));
         // an interrupt ends blocking I/O of virtual threads only
         FutureTask<Outcome> task = new FutureTask<>(run::run);
         Thread thread = Thread.ofVirtual().name("load " + shape.label()).start(task);
@@ -171,7 +220,7 @@ public final class TableLoad {
         }
     }
 
-    private static void joinUninterruptibly(Thread thread) {
+    static void joinUninterruptibly(Thread thread) {
         boolean interrupted = false;
         while (true) {
             try {
@@ -186,7 +235,7 @@ public final class TableLoad {
         }
     }
 
-    private static IllegalStateException unwrapped(ExecutionException failure)
+    static IllegalStateException unwrapped(ExecutionException failure)
             throws InterruptedException, SQLException {
         switch (failure.getCause()) {
             case SQLException e -> throw e;
@@ -202,13 +251,11 @@ public final class TableLoad {
     private final class Run {
         private final RelationDescriptor shape;
         private final LoadShape load;
-        private final long position;
         private final Consumers consumers;
 
-        Run(RelationDescriptor shape, LoadShape load, long position, Consumers consumers) {
+        Run(RelationDescriptor shape, LoadShape load, Consumers consumers) {
             this.shape = shape;
             this.load = load;
-            this.position = position;
             this.consumers = consumers;
         }
 
@@ -221,6 +268,7 @@ public final class TableLoad {
                     if (outcome != null) {
                         return outcome;
                     }
+                    consumers.changes().forget();
                     session.rollback();
                     Thread.sleep(pause);
                     pause = Math.min(pause * 2, options.lastPauseMillis());
@@ -252,17 +300,13 @@ public final class TableLoad {
             if (readable == null) {
                 return again("the table is locked or was renamed");
             }
+            consumers.changes().keep();
             Snapshot snapshot = session.snapshot(name, shape.oid());
             if (!snapshot.sameTable()) {
                 return again("the table was renamed");
             }
             if (snapshot.hidesAny(awaited)) {
                 return again("a committed transaction waits for a synchronous standby");
-            }
-            if (!consumers
-                    .check()
-                    .covers(snapshot.xmin(), snapshot.xmax(), snapshot.inProgress())) {
-                return again("a commit up to the load's position is not visible yet");
             }
             RelationDescriptor now = session.shape(shape.oid());
             if (now == null) {
@@ -272,9 +316,14 @@ public final class TableLoad {
             if (difference != null) {
                 return new Outcome.ShapeDiffers(difference);
             }
+            checkCasts(session);
+            long position = consumers.changes().use(snapshot.visible());
+            if (position == Changes.NO_POSITION) {
+                return again("a commit up to the load's position is not visible yet");
+            }
             return readable
-                    ? copy(session, snapshot, now)
-                    : new Outcome.Loaded(0, snapshot.insertPosition());
+                    ? copy(session, snapshot, now, position)
+                    : new Outcome.Loaded(0, snapshot.visible().insertPosition());
         }
 
         /** Null: it cannot be had; false: it has no content (a view WITH NO DATA). */
@@ -291,30 +340,29 @@ public final class TableLoad {
             return null;
         }
 
-        private Outcome copy(LoadSession session, Snapshot snapshot, RelationDescriptor now)
+        private Outcome copy(
+                LoadSession session, Snapshot snapshot, RelationDescriptor now, long position)
                 throws SQLException, InterruptedException {
-            checkCasts(session);
-            String encoding = session.useStoredEncoding();
+            session.useStoredEncoding(); // COPY sends labels in it
             Set<Integer> enums = enums();
             List<EnumLabel> labels = session.labels(enums);
             BaselineChunk.Origin origin =
                     new BaselineChunk.Origin(
                             0, shape.databaseOid(), position, position, snapshot.micros());
-            TableCopy copy = new TableCopy(load, forms(labels), origin, options, consumers);
             consumers.progress().began(snapshot.rows());
+            SnapshotRead.Table table = new SnapshotRead.Table(load, now, labels, origin);
             long rows;
             try {
-                rows = copy.run(session.copy(CopySql.copy(now, load, encoding)));
+                rows = new SnapshotRead(sessions, table, options, consumers).run(session);
             } catch (EnumLabels.UnknownLabelException e) {
                 return new Outcome.ShapeDiffers(String.valueOf(e.getMessage()));
             }
-            session.copied();
             session.rollback();
             // labels are read with whatever catalog is current, not with the snapshot
             if (!texts(session.labels(enums)).equals(texts(labels))) {
                 return new Outcome.ShapeDiffers("the labels of an enum changed during the load");
             }
-            return new Outcome.Loaded(rows, snapshot.insertPosition());
+            return new Outcome.Loaded(rows, snapshot.visible().insertPosition());
         }
 
         private static List<String> texts(List<EnumLabel> labels) {
@@ -348,27 +396,6 @@ public final class TableLoad {
                                 + " cannot be loaded, since its cast to text is not its output;"
                                 + " map the column to String");
             }
-        }
-
-        private List<SendForm> forms(List<EnumLabel> labels) {
-            List<SendForm> forms = new ArrayList<>();
-            for (LoadShape.Column column : load.columns()) {
-                SendForm scalar = column.form();
-                if (scalar == null) {
-                    scalar =
-                            new EnumLabels(
-                                    labels.stream()
-                                            .filter(label -> label.typeOid() == column.typeOid())
-                                            .map(EnumLabel::stored)
-                                            .toList());
-                }
-                forms.add(
-                        column.array()
-                                ? SendForms.array(
-                                        scalar, column.elementLength(), column.elementAlignment())
-                                : Objects.requireNonNull(scalar));
-            }
-            return forms;
         }
     }
 }

@@ -123,6 +123,26 @@ final class BackupTransactionsTest {
     }
 
     @Test
+    void allHaveEndedWhenTheLastOfThemHas() {
+        assertThat(transactions.allEnded()).isZero();
+        end(transactions, COMMIT, 85);
+        running(100, 80, true, 80, 85, 90, 95);
+        assertThat(transactions.allEnded()).isEqualTo(Long.MAX_VALUE);
+        end(transactions, COMMIT, 101);
+        end(transactions, ABORT, 90);
+        transactions.drainEnds();
+        running(110, 80, false, 80, 95, 105);
+        assertThat(transactions.allEnded()).isEqualTo(Long.MAX_VALUE);
+        // it waited for a standby and had ended before B
+        running(120, 95, false, 95, 105);
+        long last = end(transactions, COMMIT, 95);
+        assertThat(transactions.allEnded()).isEqualTo(last + 0x100);
+        end(transactions, COMMIT, 105);
+        running(130, 120, false);
+        assertThat(transactions.allEnded()).isEqualTo(last + 0x100);
+    }
+
+    @Test
     void aRestartGoesOnWithTheSnapshotThatWasKept() throws Exception {
         running(100, 80, true, 80, 85);
         ByteBuilder stored = new ByteBuilder(64);

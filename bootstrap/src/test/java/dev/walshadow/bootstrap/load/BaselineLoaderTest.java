@@ -77,7 +77,7 @@ final class BaselineLoaderTest {
     private void settled(Connection plain) throws SQLException {
         run(
                 plain,
-                "CREATE TABLE t (id int PRIMARY KEY, v text)",
+                "CREATE TABLE t (id int PRIMARY KEY, v text, never text)",
                 "ALTER TABLE t ALTER v SET STORAGE EXTERNAL",
                 "INSERT INTO t SELECT i, 'frozen ' || i FROM generate_series(1, 10) i",
                 "VACUUM FREEZE t",
@@ -243,18 +243,26 @@ final class BaselineLoaderTest {
         RelationDescriptor table = named(all, oid);
         RelationDescriptor toast = named(all, table.toastRelationOid());
         BaselineLoader.Options options =
-                new BaselineLoader.Options(directory, IDENTIFIER, 5, 0, 2, 1 << 20);
+                new BaselineLoader.Options(
+                        directory, IDENTIFIER, 5, snapshot.startLsn(), 0, 2, 1 << 20, false);
+        WalGate gate = new WalGate();
+        gate.readTo(Long.MAX_VALUE);
         try (BaselineLoader loader =
                 new BaselineLoader(
                         options,
                         List.of(table),
                         List.of(toast),
                         target,
-                        () -> DriverManager.getConnection(url))) {
+                        () -> DriverManager.getConnection(url),
+                        new BaselineLoader.WalSinceStart(
+                                new TouchedBlocks(15, LiveBackup.NOTHING_KNOWN),
+                                gate,
+                                LiveBackup.NOTHING_KNOWN,
+                                _ -> Long.MAX_VALUE))) {
             loader.start(snapshot);
             feed(loader, plain, server.dataDirectory(), table);
             feed(loader, plain, server.dataDirectory(), toast);
-            assertThat(loader.finish()).isEmpty();
+            assertThat(loader.finish(Long.MAX_VALUE).damaged()).isEmpty();
         }
         assertThat(target.complete).containsExactly(oid);
     }

@@ -9,12 +9,15 @@ import dev.walshadow.base.DurableFiles;
 import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.heap.HeapTupleLayout;
 import dev.walshadow.transaction.BaselineRecords;
+import dev.walshadow.transaction.ToastValues;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -143,6 +146,50 @@ final class DeferredRowsTest {
         assertThat(target.rows()).isEqualTo(Map.of(0, "deferred"));
         assertThat(open(target).waitsFor()).containsExactly(DELETER);
         assertThat(rows.snapshot().nextXid()).isEqualTo(1100);
+    }
+
+    @Test
+    void theirValuesAreFoundUntilAllAreDelivered() throws Exception {
+        Map<Integer, byte[]> expected = new HashMap<>();
+        Random random = new Random(7);
+        DeferredFile file = new DeferredFile(folder, IDENTIFIER);
+        try (DeferredFile.Writer writer = file.new Writer(SNAPSHOT, 5)) {
+            for (int i = 0; i < 300; i++) {
+                ByteBuilder payload = new ByteBuilder(64);
+                payload.putInt(INSERTER);
+                payload.putInt(0);
+                ByteBuilder stored = new ByteBuilder(64);
+                payload.putInt(record(stored, i, "deferred"));
+                payload.putBytes(stored.toByteArray());
+                for (int j = random.nextInt(3); j > 0; j--) {
+                    int id = random.nextInt(100) - 50;
+                    byte[] bytes = expected.computeIfAbsent(id, _ -> new byte[] {(byte) id, 1, 2});
+                    payload.putInt(16390);
+                    payload.putInt(id);
+                    payload.putInt(bytes.length);
+                    payload.putBytes(bytes);
+                }
+                writer.add(payload);
+            }
+            writer.finish();
+        }
+        DeferredRows rows = open(new CollectedRows());
+        ToastValues values = rows.values();
+        for (int id = -60; id < 60; id++) {
+            ByteBuilder out = new ByteBuilder(1);
+            out.putByte(9);
+            byte[] bytes = expected.get(id);
+            assertThat(values.append(16390, id, out)).isEqualTo(bytes != null);
+            assertThat(values.append(16391, id, out)).isFalse();
+            assertThat(out.length()).isEqualTo(bytes == null ? 1 : 4);
+            if (bytes != null) {
+                assertThat(out.toByteArray()).endsWith(bytes);
+            }
+        }
+        rows.resolve(List.of(end(INSERTER, "c2")));
+        assertThat(values.append(16390, expected.keySet().iterator().next(), new ByteBuilder(1)))
+                .isFalse();
+        assertThat(folder).isEmptyDirectory();
     }
 
     @Test

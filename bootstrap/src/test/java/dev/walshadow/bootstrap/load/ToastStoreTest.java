@@ -63,7 +63,7 @@ final class ToastStoreTest {
             }
         }
         Collections.shuffle(chunks, new Random(7));
-        try (ToastStore store = new ToastStore(folder)) {
+        try (ToastStore store = new ToastStore(folder, List.of())) {
             chunks.forEach(each -> add(store, each[0], each[1]));
             store.seal();
             for (int value = 1; value <= 40; value++) {
@@ -79,22 +79,26 @@ final class ToastStoreTest {
     }
 
     @Test
-    void valuesWithoutAllTheirChunksAreNotThere() throws Exception {
+    void ofValuesWithoutAllTheirChunksNothingIsGivenBehindTheGap() throws Exception {
         Files.createDirectories(folder);
-        try (ToastStore store = new ToastStore(folder)) {
+        try (ToastStore store = new ToastStore(folder, List.of())) {
             add(store, 1, 0);
             add(store, 1, 2);
             add(store, 2, 1);
             add(store, 3, 0);
             store.seal();
             ByteBuilder out = new ByteBuilder(1);
-            assertThat(store.values().append(RELATION, 1, out)).isFalse();
-            assertThat(store.values().append(RELATION, 2, out)).isFalse();
+            assertThat(store.values().append(RELATION, 1, out)).isTrue();
+            assertThat(store.values().append(RELATION, 2, out)).isTrue();
             assertThat(store.values().append(RELATION, 4, out)).isFalse();
             assertThat(store.values().append(RELATION + 1, 3, out)).isFalse();
             assertThat(out.length()).isZero();
             assertThat(store.values().append(RELATION, 3, out)).isTrue();
             assertThat(out.toByteArray()).isEqualTo(chunk(3, 0));
+            assertThat(store.holds(RELATION, 3, chunk(3, 0).length)).isTrue();
+            assertThat(store.holds(RELATION, 3, chunk(3, 0).length + 1)).isFalse();
+            assertThat(store.holds(RELATION, 1, chunk(1, 0).length)).isTrue();
+            assertThat(store.holds(RELATION, 2, chunk(2, 1).length)).isFalse();
         }
     }
 }

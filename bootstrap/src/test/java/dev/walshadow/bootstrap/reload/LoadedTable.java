@@ -6,10 +6,12 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.bootstrap.reload.TableLoad.Outcome;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ColumnBuffer;
+import dev.walshadow.pipeline.SourceSnapshot;
 import dev.walshadow.pipeline.encode.RowEncoder;
 import dev.walshadow.pipeline.encode.RowMeta;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.encode.TableBlock;
+import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.TableMapping;
@@ -30,11 +32,15 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** A table of a real server, loaded by COPY and read from its heap pages. */
 final class LoadedTable implements TableLoad.Rows {
     static final long POSITION = 0x5000;
+
+    /** Content with any. */
+    static final TableLoad.Changes ANY_SNAPSHOT = changes(_ -> POSITION);
 
     private final RelationDescriptor shape;
     private final TableMapping mapping;
@@ -52,6 +58,22 @@ final class LoadedTable implements TableLoad.Rows {
         LoadShape load = LoadShape.of(shape, mapping);
         this.encoder = RowEncoder.compile(load.virtual(), load.mapping(), encoding);
         this.block = encoder.newBlock();
+    }
+
+    /** Asks of each snapshot what position it gives. */
+    static TableLoad.Changes changes(ToLongFunction<SourceSnapshot> position) {
+        return new TableLoad.Changes() {
+            @Override
+            public void keep() {}
+
+            @Override
+            public long use(SourceSnapshot snapshot) {
+                return position.applyAsLong(snapshot);
+            }
+
+            @Override
+            public void forget() {}
+        };
     }
 
     static LoadedTable of(Connection session, String regclass) throws SQLException {
@@ -99,7 +121,7 @@ final class LoadedTable implements TableLoad.Rows {
 
     /** Loads with a check that is content with any snapshot. */
     Outcome load(TableLoad.Sessions sessions) throws Exception {
-        return load(sessions, TableLoad.Options.defaults());
+        return load(sessions, TableLoad.Options.defaults(ValueLimit.NONE));
     }
 
     Outcome load(TableLoad.Sessions sessions, TableLoad.Options options) throws Exception {
@@ -107,7 +129,7 @@ final class LoadedTable implements TableLoad.Rows {
     }
 
     Outcome load(TableLoad load, TableLoad.Progress progress) throws Exception {
-        return load.run(shape, mapping, POSITION, (xmin, xmax, running) -> true, this, progress);
+        return load.run(shape, mapping, ANY_SNAPSHOT, this, progress);
     }
 
     @Override

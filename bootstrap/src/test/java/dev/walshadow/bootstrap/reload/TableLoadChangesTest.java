@@ -10,6 +10,7 @@ import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.TableMapping;
@@ -30,7 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** What changes on the source without the table's lock: labels, and commits that wait. */
 @Timeout(120)
 final class TableLoadChangesTest {
-    private static final TableLoad.Options SMALL_CHUNKS = new TableLoad.Options(100, 5, 20, 10_000);
+    private static final TableLoad.Options SMALL_CHUNKS =
+            new TableLoad.Options(100, 5, 20, 10_000, ValueLimit.NONE);
 
     @TempDir static Path folder;
 
@@ -81,8 +83,7 @@ final class TableLoadChangesTest {
                 .run(
                         shape,
                         mapping,
-                        LoadedTable.POSITION,
-                        (xmin, xmax, running) -> true,
+                        LoadedTable.ANY_SNAPSHOT,
                         rows -> {
                             if (table.chunks() == 0) {
                                 change(statements);

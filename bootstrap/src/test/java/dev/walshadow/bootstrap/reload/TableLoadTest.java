@@ -8,16 +8,21 @@ import dev.walshadow.bootstrap.reload.TableLoad.Outcome;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.transaction.CommittedChanges;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.stream.Collectors;
@@ -31,7 +36,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** Locks, snapshots, shapes, names, and how a load ends. */
 @Timeout(120)
 final class TableLoadTest {
-    private static final TableLoad.Options IMPATIENT = new TableLoad.Options(20, 5, 20, 1 << 20);
+    private static final TableLoad.Options IMPATIENT =
+            new TableLoad.Options(20, 5, 20, 1 << 20, ValueLimit.NONE);
 
     @TempDir static Path folder;
 
@@ -178,27 +184,18 @@ final class TableLoadTest {
             List<Boolean> seen = new ArrayList<>();
             TableMapping mapping = LoadedTable.mapping(shape);
             LoadedTable table = new LoadedTable(shape, mapping, SourceEncoding.UTF8);
-            TableLoad.SnapshotCheck check =
-                    (xmin, xmax, inProgress) -> {
-                        boolean open =
-                                running >= xmax
-                                        || Arrays.stream(inProgress).anyMatch(x -> x == running);
+            TableLoad.Changes check =
+                    LoadedTable.changes(snapshot -> {
+                        boolean open = snapshot.hides((int) running);
                         seen.add(open);
-                        assertThat(xmin).isLessThanOrEqualTo(xmax);
                         if (open) {
                             commit(other);
                         }
-                        return !open;
-                    };
+                        return open ? TableLoad.Changes.NO_POSITION : LoadedTable.POSITION;
+                    });
             Outcome outcome =
                     new TableLoad(TableLoadTest::open, IMPATIENT)
-                            .run(
-                                    shape,
-                                    mapping,
-                                    LoadedTable.POSITION,
-                                    check,
-                                    table,
-                                    TableLoad.Progress.NONE);
+                            .run(shape, mapping, check, table, TableLoad.Progress.NONE);
             assertThat(seen).containsExactly(true, false);
             Outcome.Loaded loaded = (Outcome.Loaded) outcome;
             assertThat(loaded.rows()).isEqualTo(1);
@@ -230,7 +227,7 @@ final class TableLoadTest {
                 "ANALYZE sized");
         LoadedTable table = LoadedTable.of(session, "sized");
         Waiting progress = new Waiting();
-        TableLoad.Options options = new TableLoad.Options(1000, 5, 20, 10_000);
+        TableLoad.Options options = new TableLoad.Options(1000, 5, 20, 10_000, ValueLimit.NONE);
         table.load(new TableLoad(TableLoadTest::open, options), progress);
         assertThat(table.chunks()).isBetween(15, 60);
         assertThat(progress.estimated).isEqualTo(1002);
@@ -281,8 +278,7 @@ final class TableLoadTest {
                         .run(
                                 shape,
                                 none,
-                                LoadedTable.POSITION,
-                                (xmin, xmax, running) -> true,
+                                LoadedTable.ANY_SNAPSHOT,
                                 rows -> {
                                     counts.add(rows.recordCount());
                                     return 0;
@@ -290,6 +286,116 @@ final class TableLoadTest {
                                 TableLoad.Progress.NONE);
         assertThat(((Outcome.Loaded) outcome).rows()).isEqualTo(2);
         assertThat(counts).containsExactly(2L);
+    }
+
+    /** Rows from any thread, and who brought them. */
+    private record Shared(LoadedTable table, Set<String> readers, Runnable first)
+            implements TableLoad.Rows {
+        @Override
+        public synchronized long submit(CommittedChanges rows) {
+            if (readers.isEmpty()) {
+                first.run();
+            }
+            readers.add(Thread.currentThread().getName());
+            return table.submit(rows);
+        }
+    }
+
+    @Test
+    void severalSessionsReadWhatOneSnapshotShows() throws Exception {
+        LoadedTable.run(
+                session,
+                "CREATE TABLE ranged (id int PRIMARY KEY, v text)",
+                "INSERT INTO ranged SELECT i, repeat('x', 400) || i FROM generate_series(1, 4000)"
+                        + " i",
+                "DELETE FROM ranged WHERE id BETWEEN 1000 AND 1200",
+                "CREATE TABLE expected AS SELECT v FROM ranged");
+        RelationDescriptor shape = LoadedTable.shape(session, "ranged");
+        TableMapping mapping = LoadedTable.mapping(shape);
+        LoadedTable table = new LoadedTable(shape, mapping, SourceEncoding.UTF8);
+        Shared rows =
+                new Shared(
+                        table,
+                        new HashSet<>(),
+                        () ->
+                                change(
+                                        "UPDATE ranged SET v = 'later' WHERE id % 3 = 0",
+                                        "DELETE FROM ranged WHERE id % 7 = 0",
+                                        "INSERT INTO ranged SELECT i, 'later' FROM"
+                                                + " generate_series(5000, 6000) i"));
+        Waiting progress = new Waiting();
+        Outcome outcome =
+                new TableLoad(TableLoadTest::open, IMPATIENT.withSessions(3, 20))
+                        .run(shape, mapping, LoadedTable.ANY_SNAPSHOT, rows, progress);
+        assertThat(((Outcome.Loaded) outcome).rows()).isEqualTo(3799);
+        assertThat(progress.rows).isEqualTo(3799);
+        assertThat(rows.readers()).hasSizeGreaterThan(1);
+        assertThat(new HashSet<>(table.tids())).hasSize(3799);
+        List<String> values = new ArrayList<>();
+        try (Statement statement = session.createStatement();
+                ResultSet row = statement.executeQuery("SELECT v FROM expected")) {
+            while (row.next()) {
+                values.add(row.getString(1));
+            }
+        }
+        assertThat(table.strings("v").stream().sorted().toList())
+                .isEqualTo(values.stream().sorted().toList());
+    }
+
+    @Test
+    void aSessionThatWouldWaitBehindDdlReadsNothing() throws Exception {
+        LoadedTable.run(
+                session,
+                "CREATE TABLE queued (id int PRIMARY KEY, v text)",
+                "INSERT INTO queued SELECT i, repeat('x', 400) FROM generate_series(1, 2000) i");
+        RelationDescriptor shape = LoadedTable.shape(session, "queued");
+        TableMapping mapping = LoadedTable.mapping(shape);
+        Shared rows =
+                new Shared(
+                        new LoadedTable(shape, mapping, SourceEncoding.UTF8),
+                        new HashSet<>(),
+                        () -> {});
+        FutureTask<Boolean> ddl =
+                new FutureTask<>(() -> {
+                    try (Connection other = open()) {
+                        LoadedTable.run(other, "ALTER TABLE queued ADD COLUMN w int");
+                    }
+                    return true;
+                });
+        TableLoad.Changes changes =
+                LoadedTable.changes(_ -> {
+                    Thread.ofPlatform().start(ddl);
+                    while (!"1"
+                            .equals(
+                                    asked(
+                                            "SELECT count(*) FROM pg_locks WHERE NOT granted AND"
+                                                    + " relation = 'queued'::regclass"))) {
+                        Thread.onSpinWait();
+                    }
+                    return LoadedTable.POSITION;
+                });
+        Outcome outcome =
+                new TableLoad(TableLoadTest::open, IMPATIENT.withSessions(3, 20))
+                        .run(shape, mapping, changes, rows, TableLoad.Progress.NONE);
+        assertThat(((Outcome.Loaded) outcome).rows()).isEqualTo(2000);
+        assertThat(rows.readers()).hasSize(1);
+        assertThat(ddl.get()).isTrue();
+    }
+
+    private static void change(String... statements) {
+        try {
+            LoadedTable.run(session, statements);
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static String asked(String sql) {
+        try {
+            return String.valueOf(LoadedTable.ask(session, sql));
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Test
@@ -385,8 +491,7 @@ final class TableLoadTest {
                                 .run(
                                         shape,
                                         LoadedTable.mapping(shape),
-                                        LoadedTable.POSITION,
-                                        (xmin, xmax, running) -> true,
+                                        LoadedTable.ANY_SNAPSHOT,
                                         rows -> {
                                             blocked.countDown();
                                             new CountDownLatch(1).await();
@@ -413,8 +518,7 @@ final class TableLoadTest {
                                 .run(
                                         shape,
                                         LoadedTable.mapping(shape),
-                                        LoadedTable.POSITION,
-                                        (xmin, xmax, running) -> true,
+                                        LoadedTable.ANY_SNAPSHOT,
                                         rows -> terminateLoads(),
                                         TableLoad.Progress.NONE))
                 .isInstanceOf(SQLException.class);

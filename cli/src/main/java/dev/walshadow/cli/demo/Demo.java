@@ -3,6 +3,7 @@ package dev.walshadow.cli.demo;
 import dev.walshadow.daemon.Daemon;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.ConfigurationLoader;
+import dev.walshadow.daemon.control.ProcessControl;
 import dev.walshadow.daemon.verify.Verification;
 import dev.walshadow.daemon.verify.VerifyProgress;
 import dev.walshadow.embedded.EmbeddedClickHouse;
@@ -103,10 +104,11 @@ public final class Demo implements AutoCloseable {
             say(number(ShopSchema.create(session)) + " rows in 4 tables");
         }
         Configuration configuration = configure(source, target);
-        try (Daemon running = Daemon.open(configuration)) {
+        try (Daemon running = Daemon.open(configuration, ProcessControl.NONE)) {
             daemon = running;
             running.start();
             howToQuery(source, target);
+            say("and watch it in a browser: " + running.status().path("http").asString(""));
             load(source, running);
             if (closed) {
                 throw new InterruptedException("closed");
@@ -131,6 +133,9 @@ public final class Demo implements AutoCloseable {
 
                 [state]
                 dir = "%s"
+
+                [http]
+                listen = "127.0.0.1:0"
                 """
                         .formatted(source.port(), target.url(), directory.resolve("state"));
         try {

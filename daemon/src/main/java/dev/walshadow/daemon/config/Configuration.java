@@ -1,8 +1,11 @@
 package dev.walshadow.daemon.config;
 
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import tools.jackson.databind.node.ArrayNode;
 
 /** The effective value of each setting and the layer that it came from. Immutable. */
 public final class Configuration {
@@ -31,6 +34,36 @@ public final class Configuration {
     @SuppressWarnings("unchecked") // a setting's kind parsed it, so it is a T
     public <T> Optional<T> find(Setting<T> setting) {
         return Optional.ofNullable(values.get(setting)).map(value -> (T) value.parsed());
+    }
+
+    /** This one, with what another says of some settings. */
+    public Configuration with(Collection<Setting<?>> settings, Configuration other) {
+        Map<Setting<?>, Value> changed = new HashMap<>(values);
+        for (Setting<?> setting : settings) {
+            changed.remove(setting);
+            Value value = other.values.get(setting);
+            if (value != null) {
+                changed.put(setting, value);
+            }
+        }
+        return new Configuration(changed, nameRules);
+    }
+
+    /** A setting's value as one would write it; a secret is masked. */
+    public String shown(Setting<?> setting) {
+        Value value = values.get(setting);
+        return value == null ? "" : setting.kind().show(value.parsed());
+    }
+
+    /** Every setting: {@code key}, {@code value}, {@code origin}; passwords are masked. */
+    public void describe(ArrayNode into) {
+        for (Setting<?> setting : Settings.all()) {
+            Value value = values.get(setting);
+            into.addObject()
+                    .put("key", setting.key())
+                    .put("value", shown(setting))
+                    .put("origin", value == null ? "unset" : value.origin());
+        }
     }
 
     public Optional<String> origin(Setting<?> setting) {

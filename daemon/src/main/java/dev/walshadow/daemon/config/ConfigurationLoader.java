@@ -3,6 +3,7 @@ package dev.walshadow.daemon.config;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.daemon.DaemonCodes;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.TokenStreamLocation;
@@ -21,11 +23,13 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.dataformat.toml.TomlMapper;
 
 /**
- * Loads the configuration in layers, later ones winning: defaults, TOML file, environment, flags.
- * Reports every fault found at once, each with its place.
+ * Loads the configuration in layers, later ones winning: defaults, TOML file, the files {@code
+ * conf.d/*.toml} beside it by name, environment, flags. Reports every fault found at once, each
+ * with its place.
  */
 public final class ConfigurationLoader {
     private static final TomlMapper TOML = new TomlMapper();
+    private static final String PIECES = "conf.d";
 
     private final Map<Setting<?>, Configuration.Value> values = new LinkedHashMap<>();
     private final List<String> faults = new ArrayList<>();
@@ -53,6 +57,7 @@ public final class ConfigurationLoader {
             }
         }
         acceptFile(file);
+        morePieces(file).forEach(this::acceptFile);
         for (Setting<?> setting : Settings.all()) {
             acceptText(
                     setting,
@@ -124,32 +129,53 @@ public final class ConfigurationLoader {
         }
     }
 
+    /** The files of {@code conf.d}, by name. */
+    private List<Path> morePieces(Path file) {
+        Path directory = file.toAbsolutePath().resolveSibling(PIECES);
+        if (!Files.isDirectory(directory)) {
+            return List.of();
+        }
+        try (Stream<Path> pieces = Files.list(directory)) {
+            return pieces.filter(piece -> piece.toString().endsWith(".toml"))
+                    .filter(piece -> !piece.getFileName().toString().startsWith("."))
+                    .sorted()
+                    .toList();
+        } catch (IOException | UncheckedIOException e) {
+            faults.add(directory + " cannot be read: " + e.getMessage());
+            return List.of();
+        }
+    }
+
     private void acceptFile(Path file) {
+        String text;
         JsonNode root;
         try {
-            root = TOML.readTree(Files.readString(file));
+            text = Files.readString(file);
+            root = TOML.readTree(text);
         } catch (NoSuchFileException e) {
-            faults.add("the file does not exist; name it with --config");
+            faults.add(file + " does not exist; name it with --config");
             return;
         } catch (IOException e) {
-            faults.add("the file cannot be read: " + e.getMessage());
+            faults.add(file + " cannot be read: " + e.getMessage());
             return;
         } catch (JacksonException e) {
             TokenStreamLocation at = e.getLocation();
             String place = at == null ? "" : " at line " + at.getLineNr();
-            faults.add("not valid TOML" + place + ": " + e.getOriginalMessage());
+            faults.add(file + " is not valid TOML" + place + ": " + e.getOriginalMessage());
             return;
         }
+        TomlLines lines = new TomlLines(text);
+        rules.readsFrom(file);
         for (Map.Entry<String, JsonNode> section : root.properties()) {
             if (section.getKey().equals("schemas")) {
                 rules.schemas(section.getValue());
             } else {
-                acceptSection(section.getKey(), section.getValue(), file);
+                acceptSection(section.getKey(), section.getValue(), file, lines);
             }
         }
     }
 
-    private void acceptSection(String section, JsonNode node, Path file) {
+    private void acceptSection(String section, JsonNode node, Path file, TomlLines lines) {
         Map<String, Setting<?>> known = new HashMap<>();
         TreeSet<String> sections = new TreeSet<>();
         sections.add("schemas");
@@ -160,15 +186,23 @@ public final class ConfigurationLoader {
             }
         }
         if (known.isEmpty()) {
-            faults.add("unknown section [" + section + "]" + suggestion(section, sections));
+            faults.add(
+                    "unknown section ["
+                            + section
+                            + "]"
+                            + suggestion(section, sections)
+                            + " ("
+                            + file
+                            + ")");
             return;
         }
         if (!node.isObject()) {
-            faults.add("[" + section + "] must be a section, not a value");
+            faults.add("[" + section + "] must be a section, not a value (" + file + ")");
             return;
         }
         for (Map.Entry<String, JsonNode> entry : node.properties()) {
             Setting<?> setting = known.get(entry.getKey());
+            String place = file + lines.suffix(section, entry.getKey());
             if (section.equals("tables") && setting == null && entry.getValue().isObject()) {
                 rules.table(entry.getKey(), entry.getValue());
             } else if (setting == null) {
@@ -177,20 +211,46 @@ public final class ConfigurationLoader {
                                 + section
                                 + "] "
                                 + entry.getKey()
-                                + suggestion(entry.getKey(), known.keySet()));
+                                + suggestion(entry.getKey(), known.keySet())
+                                + " ("
+                                + place
+                                + ")");
             } else {
-                accept(setting, texts(entry.getValue()), file.toString());
+                List<String> texts = texts(entry.getValue());
+                if (texts == null) {
+                    faults.add(
+                            "["
+                                    + section
+                                    + "] "
+                                    + entry.getKey()
+                                    + ": a section or a nested list is not "
+                                    + setting.kind().expected()
+                                    + " ("
+                                    + place
+                                    + ")");
+                } else {
+                    accept(setting, texts, place);
+                }
             }
         }
     }
 
-    private static List<String> texts(JsonNode node) {
-        if (!node.isArray()) {
-            return List.of(node.asString());
-        }
+    /** A value, or a list of values; null for everything else that TOML has. */
+    private static @Nullable List<String> texts(JsonNode node) {
         List<String> texts = new ArrayList<>();
-        node.forEach(element -> texts.add(element.asString()));
+        for (JsonNode element : node.isArray() ? node : List.of(node)) {
+            String text = text(element);
+            if (text == null) {
+                return null;
+            }
+            texts.add(text);
+        }
         return texts;
+    }
+
+    /** A text, number or truth value as text; null for a list or a section. */
+    static @Nullable String text(JsonNode node) {
+        return node.isString() || node.isNumber() || node.isBoolean() ? node.asString() : null;
     }
 
     static String suggestion(String word, Iterable<String> known) {

@@ -1,5 +1,6 @@
 package dev.walshadow.daemon.config;
 
+import java.net.InetSocketAddress;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -9,6 +10,7 @@ import java.util.Locale;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * How a setting's text becomes a value. Parsers throw IllegalArgumentException with what was
@@ -19,6 +21,9 @@ import java.util.regex.Pattern;
  */
 public record Kind<T>(
         String expected, boolean list, boolean secret, Function<List<String>, T> parser) {
+    private static final Pattern PASSWORD_IN_URL = Pattern.compile("(://[^:/@?]*):.*@");
+    private static final Pattern PASSWORD_IN_QUERY =
+            Pattern.compile("([?&](?:ssl)?password=)[^&]*");
     private static final Pattern QUANTITY = Pattern.compile("(\\d{1,15})\\s*([a-zA-Z]*)");
 
     public static final Kind<String> TEXT = single("text", text -> text);
@@ -30,6 +35,7 @@ public record Kind<T>(
             single("bytes: a number with B, kB, MB or GB (powers of 1024)", Kind::bytes);
     public static final Kind<Duration> DURATION =
             single("a duration: a number with ms, s, min or h", Kind::duration);
+    public static final Kind<InetSocketAddress> ADDRESS = single("host:port", Kind::address);
     public static final Kind<List<String>> TEXTS =
             new Kind<>("a list of texts", true, false, List::copyOf);
 
@@ -39,6 +45,19 @@ public record Kind<T>(
                 text -> {
                     int value = Integer.parseInt(text);
                     if (value < least || value > most) {
+                        throw new IllegalArgumentException("out of range");
+                    }
+                    return value;
+                });
+    }
+
+    /** Bytes in a second, 0 for no limit; expected as PostgreSQL expects MAX_RATE. */
+    public static Kind<Long> rate(long least, long most) {
+        return single(
+                "bytes in a second, from " + bytesText(least) + " to " + bytesText(most) + ", or 0",
+                text -> {
+                    long value = bytes(text);
+                    if (value != 0 && (value < least || value > most)) {
                         throw new IllegalArgumentException("out of range");
                     }
                     return value;
@@ -56,11 +75,61 @@ public record Kind<T>(
                 });
     }
 
+    /** {@code auto} or a number of replicas. */
+    public static Kind<String> quorum() {
+        return single(
+                "auto, or a whole number from 0 to 100",
+                text -> {
+                    if (!text.equals("auto")) {
+                        integer(0, 100).parse(List.of(text));
+                    }
+                    return text;
+                });
+    }
+
     public T parse(List<String> texts) {
         if (!list && texts.size() != 1) {
             throw new IllegalArgumentException("a list where one value is expected");
         }
         return parser.apply(texts);
+    }
+
+    /** A parsed value as one would write it; passwords are masked. */
+    String show(Object parsed) {
+        String text =
+                switch (parsed) {
+                    case Duration duration -> durationText(duration);
+                    case Long bytes -> bytesText(bytes);
+                    case InetSocketAddress at -> at.getHostString() + ":" + at.getPort();
+                    case List<?> texts ->
+                            texts.stream().map(String::valueOf).collect(Collectors.joining(", "));
+                    default -> parsed.toString();
+                };
+        if (!secret || text.isEmpty()) {
+            return text;
+        }
+        return text.contains("://")
+                ? PASSWORD_IN_QUERY
+                        .matcher(PASSWORD_IN_URL.matcher(text).replaceFirst("$1:***@"))
+                        .replaceAll("$1***")
+                : "***";
+    }
+
+    private static String durationText(Duration duration) {
+        long millis = duration.toMillis();
+        if (millis % 1_000 != 0) {
+            return millis + "ms";
+        }
+        return millis % 60_000 == 0 && millis > 0 ? millis / 60_000 + "min" : millis / 1_000 + "s";
+    }
+
+    private static String bytesText(long bytes) {
+        for (int unit = 3; unit > 0; unit--) {
+            if (bytes > 0 && bytes % (1L << (10 * unit)) == 0) {
+                return (bytes >> (10 * unit)) + List.of("kB", "MB", "GB").get(unit - 1);
+            }
+        }
+        return bytes + "B";
     }
 
     private static <T> Kind<T> single(String expected, Function<String, T> parser) {
@@ -76,6 +145,17 @@ public record Kind<T>(
         } catch (InvalidPathException e) {
             throw new IllegalArgumentException(e.getReason(), e);
         }
+    }
+
+    /** Not resolved yet. */
+    private static InetSocketAddress address(String text) {
+        int colon = text.lastIndexOf(':');
+        String host = colon < 0 ? "" : text.substring(0, colon).replaceAll("^\\[|\\]$", "");
+        if (host.isEmpty()) {
+            throw new IllegalArgumentException("no host");
+        }
+        return InetSocketAddress.createUnresolved(
+                host, Integer.parseInt(text.substring(colon + 1)));
     }
 
     private static Boolean bool(String text) {

@@ -1,6 +1,7 @@
 package dev.walshadow.daemon.config;
 
 import dev.walshadow.catalog.RelationName;
+import dev.walshadow.pipeline.encode.ValueLimit.Oversized;
 import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
 import dev.walshadow.pipeline.mapping.Transform;
 import java.util.List;
@@ -11,8 +12,12 @@ import java.util.Map;
  *
  * @param schemas ClickHouse database by source schema
  * @param tables rule by source table
+ * @param oversized what becomes of values beyond the limit, by source table
  */
-public record NameRules(Map<String, String> schemas, Map<RelationName, TableRule> tables) {
+public record NameRules(
+        Map<String, String> schemas,
+        Map<RelationName, TableRule> tables,
+        Map<RelationName, Oversized> oversized) {
     /**
      * A key of such a rule, for the documentation.
      *
@@ -23,16 +28,20 @@ public record NameRules(Map<String, String> schemas, Map<RelationName, TableRule
 
     static final String DATABASE = "database";
     static final String TABLE = "table";
+    static final String OVERSIZED = "oversized";
     static final String COLUMNS = "columns";
     static final String NAME = "name";
     static final String TYPE = "type";
     static final String LOSSY = "lossy";
     static final String EXCLUDE = "exclude";
     static final String TRANSFORM = "transform";
+    static final String OUT_OF_RANGE = "out_of_range";
+    static final String WHERE = "where";
 
     static final List<String> SCHEMA_KEYS = List.of(DATABASE);
-    static final List<String> TABLE_KEYS = List.of(DATABASE, TABLE, COLUMNS);
-    static final List<String> COLUMN_KEYS = List.of(NAME, TYPE, LOSSY, EXCLUDE, TRANSFORM);
+    static final List<String> TABLE_KEYS = List.of(DATABASE, TABLE, OVERSIZED, WHERE, COLUMNS);
+    static final List<String> COLUMN_KEYS =
+            List.of(NAME, TYPE, LOSSY, EXCLUDE, TRANSFORM, OUT_OF_RANGE);
 
     private static final String OF_TABLE = "tables.\"SCHEMA.TABLE\".";
     private static final String OF_COLUMN = OF_TABLE + "columns.COLUMN.";
@@ -50,6 +59,17 @@ public record NameRules(Map<String, String> schemas, Map<RelationName, TableRule
                             "ClickHouse database of this table.",
                             "text"),
                     new Key(OF_TABLE + TABLE, "its own name", "Name of the table there.", "text"),
+                    new Key(
+                            OF_TABLE + OVERSIZED,
+                            "`tables.oversized`",
+                            "What becomes of a value of this table beyond `memory.value`.",
+                            "quarantine, null or truncate"),
+                    new Key(
+                            OF_TABLE + WHERE,
+                            "all rows",
+                            "Which rows replicate: a condition over the table's columns and"
+                                    + " literals.",
+                            "a condition"),
                     new Key(
                             OF_COLUMN + NAME,
                             "its own name",
@@ -75,13 +95,20 @@ public record NameRules(Map<String, String> schemas, Map<RelationName, TableRule
                             OF_COLUMN + TRANSFORM,
                             "the value itself",
                             "What is sent instead of the column's values.",
-                            Transform.FORMS));
+                            Transform.FORMS),
+                    new Key(
+                            OF_COLUMN + OUT_OF_RANGE,
+                            "`clamp`; of numerics `null`",
+                            "What becomes of a date or timestamp outside of ClickHouse's range, and"
+                                    + " of a numeric NaN or infinity.",
+                            "clamp, null or error"));
 
-    static final NameRules NONE = new NameRules(Map.of(), Map.of());
+    static final NameRules NONE = new NameRules(Map.of(), Map.of(), Map.of());
 
     public NameRules {
         schemas = Map.copyOf(schemas);
         tables = Map.copyOf(tables);
+        oversized = Map.copyOf(oversized);
     }
 
     /** Every key there is, for the documentation. */

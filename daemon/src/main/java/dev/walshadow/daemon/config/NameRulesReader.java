@@ -2,13 +2,20 @@ package dev.walshadow.daemon.config;
 
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.pipeline.encode.ValueLimit.Oversized;
 import dev.walshadow.pipeline.mapping.HashKey;
 import dev.walshadow.pipeline.mapping.MappingRules.ColumnRule;
 import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
+import dev.walshadow.pipeline.mapping.OutOfRange;
+import dev.walshadow.pipeline.mapping.RowFilter;
 import dev.walshadow.pipeline.mapping.Transform;
+import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
@@ -19,6 +26,9 @@ final class NameRulesReader {
     private final List<String> faults;
     private final Map<String, String> schemas = new HashMap<>();
     private final Map<RelationName, TableRule> tables = new HashMap<>();
+    private final Map<RelationName, Oversized> oversized = new HashMap<>();
+    private final Set<RelationName> ofThisFile = new HashSet<>();
+    private String file = "";
 
     /**
      * @param faults where to put them
@@ -27,8 +37,18 @@ final class NameRulesReader {
         this.faults = faults;
     }
 
+    /** What comes now is in this file; what it says of a table comes before other files. */
+    void readsFrom(Path newFile) {
+        file = newFile.toString();
+        ofThisFile.clear();
+    }
+
+    private void tell(String fault) {
+        faults.add(fault + " (" + file + ")");
+    }
+
     NameRules rules() {
-        return new NameRules(schemas, tables);
+        return new NameRules(schemas, tables, oversized);
     }
 
     /** The sections {@code [schemas.NAME]}. */
@@ -54,7 +74,7 @@ final class NameRulesReader {
         String place = "tables." + key(name);
         RelationName relation = relation(name);
         if (relation == null) {
-            faults.add(
+            tell(
                     "["
                             + place
                             + "] names no table: expected \"schema.table\", or"
@@ -73,14 +93,25 @@ final class NameRulesReader {
                 }
             }
         }
+        if (!ofThisFile.add(relation)) {
+            tell("[" + place + "] is the second section for the table " + relation);
+        }
+        oversized.remove(relation);
+        String policy = text(section, place, NameRules.OVERSIZED);
+        if (policy != null) {
+            try {
+                oversized.put(relation, Oversized.valueOf(policy.toUpperCase(Locale.ROOT)));
+            } catch (IllegalArgumentException e) {
+                tell(fault(place, NameRules.OVERSIZED, policy, "quarantine, null or truncate"));
+            }
+        }
         TableRule rule =
                 new TableRule(
                         text(section, place, NameRules.DATABASE),
                         text(section, place, NameRules.TABLE),
-                        columns);
-        if (tables.put(relation, rule) != null) {
-            faults.add("[" + place + "] is the second section for the table " + relation);
-        }
+                        columns,
+                        where(section, place));
+        tables.put(relation, rule);
     }
 
     private ColumnRule column(JsonNode section, String place) {
@@ -90,7 +121,31 @@ final class NameRulesReader {
                 type(section, place),
                 flag(section, place, NameRules.LOSSY),
                 flag(section, place, NameRules.EXCLUDE),
-                transform(section, place));
+                transform(section, place),
+                outOfRange(section, place));
+    }
+
+    private @Nullable RowFilter where(JsonNode section, String place) {
+        String text = text(section, place, NameRules.WHERE);
+        try {
+            return text == null ? null : RowFilter.parse(text);
+        } catch (IllegalArgumentException e) {
+            tell("[" + place + "] " + NameRules.WHERE + ": " + e.getMessage());
+            return null;
+        }
+    }
+
+    private @Nullable OutOfRange outOfRange(JsonNode section, String place) {
+        String text = text(section, place, NameRules.OUT_OF_RANGE);
+        for (OutOfRange each : OutOfRange.values()) {
+            if (each.name().toLowerCase(Locale.ROOT).equals(text)) {
+                return each;
+            }
+        }
+        if (text != null) {
+            tell(fault(place, NameRules.OUT_OF_RANGE, text, "clamp, null or error"));
+        }
+        return null;
     }
 
     private @Nullable ClickHouseType type(JsonNode section, String place) {
@@ -106,7 +161,7 @@ final class NameRulesReader {
         } catch (IllegalArgumentException e) {
             // named below
         }
-        faults.add(fault(place, NameRules.TYPE, text, "a ClickHouse type"));
+        tell(fault(place, NameRules.TYPE, text, "a ClickHouse type"));
         return null;
     }
 
@@ -115,7 +170,7 @@ final class NameRulesReader {
         try {
             return text == null ? null : Transform.parse(text, HashKey.NONE);
         } catch (IllegalArgumentException e) {
-            faults.add(fault(place, NameRules.TRANSFORM, text, Transform.FORMS));
+            tell(fault(place, NameRules.TRANSFORM, text, Transform.FORMS));
             return null;
         }
     }
@@ -123,7 +178,7 @@ final class NameRulesReader {
     private boolean flag(JsonNode section, String place, String key) {
         String text = text(section, place, key);
         if (text != null && !text.equals("true") && !text.equals("false")) {
-            faults.add(fault(place, key, text, "true or false"));
+            tell(fault(place, key, text, "true or false"));
         }
         return "true".equals(text);
     }
@@ -133,11 +188,12 @@ final class NameRulesReader {
         if (value == null) {
             return null;
         }
-        if (value.isObject() || value.isArray() || value.asString().isEmpty()) {
-            faults.add(fault(place, key, value.toString(), "one text"));
+        String text = ConfigurationLoader.text(value);
+        if (text == null || text.isEmpty()) {
+            tell(fault(place, key, value.toString(), "one text"));
             return null;
         }
-        return value.asString();
+        return text;
     }
 
     private static String fault(String place, String key, @Nullable String found, String expected) {
@@ -146,7 +202,7 @@ final class NameRulesReader {
 
     private boolean isSection(JsonNode node, String place) {
         if (!node.isObject()) {
-            faults.add("[" + place + "] must be a section, not a value");
+            tell("[" + place + "] must be a section, not a value");
         }
         return node.isObject();
     }
@@ -154,7 +210,7 @@ final class NameRulesReader {
     private void checkKeys(JsonNode section, String place, List<String> known) {
         for (Map.Entry<String, JsonNode> entry : section.properties()) {
             if (!known.contains(entry.getKey())) {
-                faults.add(
+                tell(
                         "unknown key ["
                                 + place
                                 + "] "

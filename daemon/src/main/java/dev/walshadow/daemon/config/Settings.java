@@ -1,8 +1,10 @@
 package dev.walshadow.daemon.config;
 
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Every setting there is. {@code docs/configuration.md} is checked against this list. */
@@ -46,12 +48,22 @@ public final class Settings {
                     Kind.DURATION,
                     "1s",
                     "How often positions are reported to the source.");
+    public static final Setting<Integer> SOURCE_COPY_SESSIONS =
+            optional(
+                    "source",
+                    "copy_sessions",
+                    Kind.integer(1, 32),
+                    "2",
+                    "Sessions that read one table of more than 64 MB at the same time when it is"
+                            + " loaded anew. Two tables are loaded at a time.");
     public static final Setting<String> CLICKHOUSE_URL =
             required(
                     "clickhouse",
                     "url",
                     new Kind<>("http://host:8123", false, true, List::getFirst),
-                    "The target's HTTP interface, `http://[user:password@]host:8123` or https.");
+                    "The target's HTTP interface, `http://[user:password@]host:8123` or https;"
+                        + " several replicas as `host:8123,host:8123`, of which the next is used"
+                        + " when one cannot serve.");
     public static final Setting<String> CLICKHOUSE_USER =
             optional("clickhouse", "user", Kind.TEXT, "default", "User in ClickHouse.");
     public static final Setting<String> CLICKHOUSE_PASSWORD =
@@ -63,6 +75,14 @@ public final class Settings {
                     Kind.PATH,
                     null,
                     "File whose first line is the ClickHouse user's password.");
+    public static final Setting<String> CLICKHOUSE_COMPRESSION =
+            optional(
+                    "clickhouse",
+                    "compression",
+                    Kind.oneOf("auto", "lz4", "none"),
+                    "auto",
+                    "Compression between walshadow and ClickHouse; `auto` is `lz4`, and `none` to"
+                            + " an address of this machine.");
     public static final Setting<String> CLICKHOUSE_METADATA_DATABASE =
             optional(
                     "clickhouse",
@@ -77,6 +97,23 @@ public final class Settings {
                     Kind.TEXT,
                     "",
                     "In front of a schema's name in the name of its ClickHouse database.");
+    public static final Setting<String> CLICKHOUSE_CLUSTER =
+            optional(
+                    "clickhouse",
+                    "cluster",
+                    Kind.TEXT,
+                    null,
+                    "Name of a ClickHouse cluster of one shard: tables are replicated, and DDL is"
+                            + " done on all replicas.");
+    public static final Setting<String> CLICKHOUSE_QUORUM =
+            optional(
+                    "clickhouse",
+                    "quorum",
+                    Kind.quorum(),
+                    "auto",
+                    "How many replicas of the cluster must have rows before they count as stored;"
+                            + " `auto` is the majority. With 0 or 1 a lost replica can take rows"
+                            + " with it.");
     public static final Setting<String> TRANSFORM_SALT =
             optional(
                     "transform",
@@ -98,6 +135,49 @@ public final class Settings {
                     "dir",
                     Kind.PATH,
                     "Directory of everything that survives a restart, the shadow included.");
+    public static final Setting<Long> BACKUP_MAX_RATE =
+            optional(
+                    "backup",
+                    "max_rate",
+                    Kind.rate(32 << 10, 1 << 30),
+                    "0",
+                    "Most bytes of the initial load's base backup that the source sends in a"
+                            + " second; 0: as fast as it can.");
+    public static final Setting<Long> WAL_SPOOL_MAX =
+            optional(
+                    "wal",
+                    "spool_max",
+                    Kind.BYTES,
+                    "0",
+                    "Most of the source's WAL to keep in the state directory, so that the source"
+                            + " need not keep it while ClickHouse is away or a transaction lasts;"
+                            + " 0: none. Four of the source's segments at least.");
+    public static final Setting<String> BACKUP_URL =
+            optional(
+                    "backup",
+                    "url",
+                    Kind.TEXT,
+                    null,
+                    "Where wal-g keeps backups and archived WAL: `file:///directory`,"
+                        + " `s3://bucket/prefix`, `gs://bucket/prefix` or"
+                        + " `azure://container/prefix`, as its WALG_..._PREFIX says. WAL that the"
+                        + " source has removed is read from there. Credentials: docs/backup.md.");
+    public static final Setting<String> BACKUP_NAME =
+            optional(
+                    "backup",
+                    "name",
+                    Kind.TEXT,
+                    "LATEST",
+                    "The backup that the first attach loads, as `wal-g backup-list` prints it;"
+                            + " `LATEST`: the newest.");
+    public static final Setting<String> BACKUP_INITIAL_LOAD =
+            optional(
+                    "backup",
+                    "initial_load",
+                    Kind.oneOf("source", "object_store"),
+                    "source",
+                    "What the first attach loads: a base backup that the source makes for it, or"
+                            + " the one in `backup.url`, which costs the source nothing.");
     public static final Setting<String> SHADOW_USER =
             optional(
                     "shadow",
@@ -154,6 +234,35 @@ public final class Settings {
                     "retain",
                     "What becomes of a table in ClickHouse that is dropped on the source: its rows"
                             + " stay, they stay and a warning is logged, or it is dropped too.");
+    public static final Setting<String> TABLES_ON_EXISTING =
+            optional(
+                    "tables",
+                    "on_existing",
+                    Kind.oneOf("refuse", "empty", "replace"),
+                    "refuse",
+                    "What becomes of a table in ClickHouse that is where one of walshadow's is to"
+                        + " be: nothing, and the attach is refused with the differences; it is"
+                        + " emptied and used as it is defined, if it has the right columns and key"
+                        + " (first attach only); or it is kept as `<name>_replaced`, and one is"
+                        + " made. One that is empty and fits is used in any case.");
+    public static final Setting<String> TABLES_OVERSIZED =
+            optional(
+                    "tables",
+                    "oversized",
+                    Kind.oneOf("quarantine", "null", "truncate"),
+                    "quarantine",
+                    "What becomes of a value beyond `memory.value`: its table is set aside, it"
+                            + " arrives as NULL, or text and bytea arrive cut off (anything else as"
+                            + " NULL). Of a key, the table is always set aside.");
+    public static final Setting<String> TABLES_INITIAL_LOAD =
+            optional(
+                    "tables",
+                    "initial_load",
+                    Kind.oneOf("copy", "none"),
+                    "copy",
+                    "How the existing rows of tables that are added later arrive: read from the"
+                            + " source, or not at all. The first attach loads all tables from its"
+                            + " base backup.");
     public static final Setting<String> TOAST_MODE =
             optional(
                     "toast",
@@ -212,6 +321,49 @@ public final class Settings {
                     Kind.BYTES,
                     "128MB",
                     "Column batches that are open or not yet acknowledged by ClickHouse.");
+    public static final Setting<Long> MEMORY_VALUE =
+            optional(
+                    "memory",
+                    "value",
+                    Kind.BYTES,
+                    "32MB",
+                    "Largest value that arrives exact, and largest sum of a row's values out of"
+                            + " line; at most an eighth of the heap. `tables.oversized` says what"
+                            + " becomes of larger ones.");
+    public static final Setting<Long> MEMORY_RECENT_VALUES =
+            optional(
+                    "memory",
+                    "recent_values",
+                    Kind.BYTES,
+                    "112MB",
+                    "Large values that are kept for updates that leave them unchanged; others are"
+                            + " fetched back from ClickHouse.");
+    public static final Setting<InetSocketAddress> HTTP_LISTEN =
+            optional(
+                    "http",
+                    "listen",
+                    Kind.ADDRESS,
+                    null,
+                    "Where status page and metrics are served, without authentication: keep it on"
+                            + " `127.0.0.1`, and let a proxy with a login stand before it for"
+                            + " others. Port 0: any free one, told in the log. Unset: nowhere.");
+    public static final Setting<Path> HTTP_TOKEN_FILE =
+            optional(
+                    "http",
+                    "token_file",
+                    Kind.PATH,
+                    null,
+                    "File whose first line is a secret of 16 characters or more: whoever sends it"
+                            + " may pause, resume and change tables by HTTP. Unset: by HTTP one can"
+                            + " only look.");
+    public static final Setting<Duration> SOURCE_POLL_INTERVAL =
+            optional(
+                    "source",
+                    "poll_interval",
+                    Kind.DURATION,
+                    "10s",
+                    "How often the source is asked for its position and the state of the slot, by"
+                            + " one query.");
     public static final Setting<String> LOG_LEVEL =
             optional(
                     "log",
@@ -219,6 +371,13 @@ public final class Settings {
                     Kind.oneOf("error", "warn", "info", "debug", "trace"),
                     "info",
                     "Least severe level that is logged (to standard error).");
+    public static final Setting<String> LOG_FORMAT =
+            optional(
+                    "log",
+                    "format",
+                    Kind.oneOf("text", "json"),
+                    "text",
+                    "Lines for people, or a JSON object per line.");
 
     private static final List<Setting<?>> ALL =
             List.of(
@@ -227,13 +386,23 @@ public final class Settings {
                     SOURCE_SLOT,
                     SOURCE_PASSWORD_FILE,
                     SOURCE_STATUS_INTERVAL,
+                    SOURCE_COPY_SESSIONS,
+                    SOURCE_POLL_INTERVAL,
                     CLICKHOUSE_URL,
                     CLICKHOUSE_USER,
                     CLICKHOUSE_PASSWORD,
                     CLICKHOUSE_PASSWORD_FILE,
+                    CLICKHOUSE_COMPRESSION,
                     CLICKHOUSE_METADATA_DATABASE,
                     CLICKHOUSE_DATABASE_PREFIX,
+                    CLICKHOUSE_CLUSTER,
+                    CLICKHOUSE_QUORUM,
                     STATE_DIR,
+                    BACKUP_MAX_RATE,
+                    WAL_SPOOL_MAX,
+                    BACKUP_URL,
+                    BACKUP_NAME,
+                    BACKUP_INITIAL_LOAD,
                     SHADOW_USER,
                     SHADOW_BINARIES,
                     TABLES_INCLUDE,
@@ -241,6 +410,9 @@ public final class Settings {
                     TABLES_PARTITIONS,
                     TABLES_ON_DETACH,
                     TABLES_ON_DROP,
+                    TABLES_ON_EXISTING,
+                    TABLES_OVERSIZED,
+                    TABLES_INITIAL_LOAD,
                     TRANSFORM_SALT,
                     TRANSFORM_SALT_FILE,
                     TOAST_MODE,
@@ -251,6 +423,26 @@ public final class Settings {
                     PIPELINE_INSERTERS,
                     MEMORY_TRANSACTIONS,
                     MEMORY_BATCHES,
+                    MEMORY_VALUE,
+                    MEMORY_RECENT_VALUES,
+                    HTTP_LISTEN,
+                    HTTP_TOKEN_FILE,
+                    LOG_LEVEL,
+                    LOG_FORMAT);
+
+    /** What {@code reload} applies while the daemon runs; everything else needs a restart. */
+    static final Set<Setting<?>> LIVE =
+            Set.of(
+                    CLICKHOUSE_URL,
+                    CLICKHOUSE_USER,
+                    CLICKHOUSE_PASSWORD,
+                    CLICKHOUSE_PASSWORD_FILE,
+                    CLICKHOUSE_COMPRESSION,
+                    BATCH_ROWS,
+                    BATCH_BYTES,
+                    BATCH_AGE,
+                    SOURCE_POLL_INTERVAL,
+                    HTTP_TOKEN_FILE,
                     LOG_LEVEL);
 
     private Settings() {}

@@ -13,6 +13,8 @@ import java.nio.channels.Channels;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -52,12 +54,33 @@ public final class ControlClient {
         if (line == null) {
             throw notRunning(socket, new IOException("the connection was closed"));
         }
-        JsonNode answer = JSON.readTree(line);
+        return answer(line);
+    }
+
+    /** An answer's line; what is none comes from something else than a walshadow. */
+    static JsonNode answer(String line) {
+        JsonNode answer;
+        try {
+            answer = JSON.readTree(line);
+        } catch (JacksonException e) {
+            throw unreadable(e);
+        }
+        if (!answer.isObject()) {
+            throw unreadable(null);
+        }
         if (answer.has("error")) {
             throw new ConfigurationException(
                     DaemonCodes.CONTROL_REQUEST, answer.path("error").asString(""));
         }
         return answer;
+    }
+
+    private static ConfigurationException unreadable(@Nullable JacksonException cause) {
+        return new ConfigurationException(
+                DaemonCodes.CONTROL_REQUEST,
+                "what answers on the control socket is no walshadow of this release; stop it, or"
+                        + " use the release that runs",
+                cause);
     }
 
     private static RetryException notRunning(Path socket, IOException cause) {

@@ -32,11 +32,11 @@ public final class ControlServer implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ControlServer.class);
     private static final int LINE_LIMIT = 1 << 20;
+    private static final JsonMapper JSON = new JsonMapper();
 
     private final Path socket;
     private final ServerSocketChannel server;
     private final Handler handler;
-    private final JsonMapper json = new JsonMapper();
 
     private ControlServer(Path socket, ServerSocketChannel server, Handler handler) {
         this.socket = socket;
@@ -79,7 +79,7 @@ public final class ControlServer implements AutoCloseable {
                         new OutputStreamWriter(
                                 Channels.newOutputStream(connection), StandardCharsets.UTF_8)) {
             for (String line = readLine(in); line != null; line = readLine(in)) {
-                out.write(json.writeValueAsString(answer(line)));
+                out.write(JSON.writeValueAsString(answer(line, handler)));
                 out.write('\n');
                 out.flush();
             }
@@ -104,9 +104,10 @@ public final class ControlServer implements AutoCloseable {
         return null;
     }
 
-    private ObjectNode answer(String line) throws InterruptedException {
+    /** Whatever the line is, an object answers it. */
+    static ObjectNode answer(String line, Handler handler) throws InterruptedException {
         try {
-            return handler.handle(json.readTree(line));
+            return handler.handle(JSON.readTree(line));
         } catch (JacksonException e) {
             return error("not a JSON object: " + e.getOriginalMessage());
         } catch (RuntimeException e) {
@@ -114,8 +115,8 @@ public final class ControlServer implements AutoCloseable {
         }
     }
 
-    private ObjectNode error(String message) {
-        return json.createObjectNode().put("ok", false).put("error", message);
+    private static ObjectNode error(String message) {
+        return JSON.createObjectNode().put("ok", false).put("error", message);
     }
 
     @Override

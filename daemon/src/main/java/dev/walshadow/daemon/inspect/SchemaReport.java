@@ -21,6 +21,7 @@ import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.pipeline.mapping.TableShape;
+import dev.walshadow.postgres.value.DatumRenderer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -76,7 +77,8 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                             client,
                             history.systemIdentifier(),
                             SourceDatabase.of(configuration).settings(),
-                            _ -> SourceEncoding.UTF8);
+                            _ -> SourceEncoding.UTF8,
+                            DatumRenderer.NONE);
             return new Reading(client, ledger, history.newest(), status(state)).report();
         }
     }

@@ -10,9 +10,19 @@ import java.util.List;
 /** Collects what is wrong, so that an operator sees all of it at the first try. */
 public final class Findings {
     private final List<String> lines = new ArrayList<>();
+    private final List<String> advice = new ArrayList<>();
 
     public void add(Code code, String message) {
         lines.add(code + " " + message);
+    }
+
+    /** Something that does not keep walshadow from starting. */
+    public void advise(Code code, String message) {
+        advice.add(code + " " + message);
+    }
+
+    public List<String> advice() {
+        return List.copyOf(advice);
     }
 
     /** A message that begins with its code. */

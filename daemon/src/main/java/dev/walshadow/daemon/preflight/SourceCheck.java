@@ -5,22 +5,20 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Checks the source over SQL. Reads only. */
 public final class SourceCheck {
+    public static final int OLDEST_MAJOR = 15;
+    public static final int NEWEST_MAJOR = 18;
+
     private SourceCheck() {}
 
-    /**
-     * Checks version, settings, role and slot.
-     *
-     * @param resuming a resume needs the slot of the earlier run; a first attach makes it
-     */
-    public static void check(Connection source, String slot, boolean resuming, Findings findings)
+    /** Checks version, settings and slot; without REPLICATION nobody gets as far as this. */
+    public static void check(Connection source, String slot, SlotUse use, Findings findings)
             throws SQLException {
         int major = source.getMetaData().getDatabaseMajorVersion();
-        if (major < 15 || major > 18) {
+        if (major < OLDEST_MAJOR || major > NEWEST_MAJOR) {
             findings.add(
                     DaemonCodes.SOURCE_VERSION,
                     "the source is PostgreSQL " + major + "; walshadow follows 15, 16, 17 and 18");
@@ -42,14 +40,20 @@ public final class SourceCheck {
                     "full_page_writes is off on the source, so a crash can tear its pages; run"
                             + " ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf()");
         }
-        checkRole(source, findings);
         if (setting(source, "max_wal_senders").equals("0")) {
             findings.add(
                     DaemonCodes.SOURCE_SETTING,
                     "max_wal_senders is 0 on the source; run ALTER SYSTEM SET max_wal_senders = 10"
                             + " and restart it");
         }
-        checkSlot(source, slot, resuming, findings);
+        checkSlot(source, slot, use, findings);
+    }
+
+    /** The source's clock, since 1970. */
+    public static long clockMillis(Connection source) throws SQLException {
+        String millis =
+                text(source, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8", null);
+        return millis == null ? 0 : Long.parseLong(millis);
     }
 
     private static void expect(Connection source, String name, String expected, Findings findings)
@@ -68,26 +72,7 @@ public final class SourceCheck {
         }
     }
 
-    private static void checkRole(Connection source, Findings findings) throws SQLException {
-        String rights =
-                text(
-                        source,
-                        "SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname ="
-                                + " current_user",
-                        null);
-        if (!"t".equals(rights)) {
-            String role = text(source, "SELECT quote_ident(current_user)", null);
-            findings.add(
-                    DaemonCodes.SOURCE_RIGHTS,
-                    String.format(
-                            Locale.ROOT,
-                            "the source role lacks REPLICATION; run ALTER ROLE %s REPLICATION",
-                            role));
-        }
-    }
-
-    private static void checkSlot(
-            Connection source, String slot, boolean resuming, Findings findings)
+    private static void checkSlot(Connection source, String slot, SlotUse use, Findings findings)
             throws SQLException {
         String state =
                 text(
@@ -96,7 +81,7 @@ public final class SourceCheck {
                                 + " pg_replication_slots WHERE slot_name = ?",
                         slot);
         if (state == null) {
-            if (resuming) {
+            if (use == SlotUse.RESUMED) {
                 findings.add(
                         DaemonCodes.SLOT_MISSING,
                         "the replication slot "
@@ -120,7 +105,7 @@ public final class SourceCheck {
                             + " on the source is a logical one; choose another"
                             + " name in [source] slot");
         }
-        if (state.contains(" lost ")) {
+        if (state.contains(" lost ") && use != SlotUse.REPLACEABLE) {
             findings.add(
                     DaemonCodes.SLOT_MISSING,
                     "the replication slot "

@@ -3,6 +3,7 @@ package dev.walshadow.daemon.preflight;
 import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
+import dev.walshadow.daemon.state.TableDecisions;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -12,11 +13,15 @@ import java.util.regex.Pattern;
  * Which tables replicate: those that match an include pattern and no exclude pattern. Patterns are
  * {@code schema.table} or {@code table} (any schema), with several databases also {@code
  * database.schema.table}, {@code *} matching any run of characters. System schemas never match.
+ *
+ * <p>What an operator decided about a single table comes before the patterns. The decisions are
+ * replaced by one thread at a time, the WAL pump once it runs; everything else is fixed.
  */
 public final class TableSelection {
     private final List<Entry> included;
     private final List<Entry> excluded;
     private final boolean byLeaf;
+    private volatile TableDecisions decisions = TableDecisions.NONE;
 
     /**
      * @param byLeaf each partition is a table of its own, and partitioned tables are not
@@ -52,9 +57,31 @@ public final class TableSelection {
         }
     }
 
+    /** From now on these come before the patterns. */
+    public void decide(TableDecisions now) {
+        decisions = now;
+    }
+
+    public TableDecisions decisions() {
+        return decisions;
+    }
+
     public boolean matches(RelationName name) {
+        if (isSystem(name)) {
+            return false;
+        }
+        TableDecisions decided = decisions;
+        return decided.isAdded(name) || (!decided.isRemoved(name) && matchesPatterns(name));
+    }
+
+    private static boolean isSystem(RelationName name) {
         String schema = name.schema();
-        if (schema.equals("information_schema") || schema.startsWith("pg_")) {
+        return schema.equals("information_schema") || schema.startsWith("pg_");
+    }
+
+    /** What the configuration says, whatever was decided since. */
+    public boolean matchesPatterns(RelationName name) {
+        if (isSystem(name)) {
             return false;
         }
         return included.stream().anyMatch(entry -> entry.matches(name))
@@ -77,6 +104,11 @@ public final class TableSelection {
             case 'p' -> !byLeaf && !relation.partition() && matches(relation.name());
             default -> false;
         };
+    }
+
+    /** Each partition is a table of its own. */
+    public boolean byLeaf() {
+        return byLeaf;
     }
 
     private boolean matchesTable(RelationDescriptor relation, Partitions.Lookup parents) {

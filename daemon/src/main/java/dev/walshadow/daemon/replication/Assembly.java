@@ -5,16 +5,15 @@ import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
-import dev.walshadow.embedded.EmbeddedPostgresBinaries;
 import dev.walshadow.pipeline.LoadTicket;
 import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.PipelineEvents;
 import dev.walshadow.pipeline.PipelineOptions;
 import dev.walshadow.pipeline.Quarantine;
 import dev.walshadow.pipeline.SourceLookup;
+import dev.walshadow.pipeline.Watermark;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.shadow.CatalogReader;
-import dev.walshadow.shadow.ShadowBinaries;
 import dev.walshadow.shadow.ShadowCluster;
 import dev.walshadow.shadow.ShadowSessions;
 import dev.walshadow.shadow.WalSender;
@@ -24,6 +23,8 @@ import dev.walshadow.source.StreamSnapshot;
 import dev.walshadow.source.WalStream;
 import dev.walshadow.source.replication.LiveWalSource;
 import dev.walshadow.source.replication.StandbyStatus;
+import dev.walshadow.source.spool.SpooledWalSource;
+import dev.walshadow.source.spool.WalSpool;
 import dev.walshadow.transaction.RecordFilter;
 import dev.walshadow.transaction.TransactionBuffer;
 import java.nio.file.Path;
@@ -35,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Builds the parts of one run of the stream, from a position on, and owns them until {@link #close}
@@ -46,7 +48,7 @@ final class Assembly implements AutoCloseable {
 
     private static final int SHADOW_PORT = 5434;
     private static final Duration IDLE_SEAL_INTERVAL = Duration.ofMillis(10);
-    private static final long QUEUE_BYTES = 32L << 20;
+    static final long QUEUE_BYTES = 32L << 20;
     private static final long DEFERRED_BYTES = 16L << 20;
     private static final Duration SOURCE_SILENCE = Duration.ofSeconds(60);
     private static final int FIRST_NORMAL_OBJECT_ID = 16384;
@@ -64,6 +66,7 @@ final class Assembly implements AutoCloseable {
     final DescriptorLog log;
     final StandbyStatus status = new StandbyStatus();
     final Pipeline pipeline;
+    final SourceValues values;
     final TransactionBuffer buffer;
     final WalSender sender;
     final ShadowCluster shadow;
@@ -71,7 +74,11 @@ final class Assembly implements AutoCloseable {
     final TableLoads loads;
     final CatalogCapture capture;
     private final ShadowSessions sessions;
-    final LiveWalSource source;
+    final SourceLog sourceLog = new SourceLog();
+    private final @Nullable WalArchive walArchive;
+    final LiveWalSource live;
+    final WalSpool spool;
+    final SpooledWalSource source;
     final ProgressKeeper progress;
     final WalPump pump;
 
@@ -89,31 +96,50 @@ final class Assembly implements AutoCloseable {
             StreamSnapshot from,
             long decodeFrom,
             Manifest manifest,
-            PipelineEvents events) {
+            Observations seen) {
         this.configuration = configuration;
         this.state = state;
         this.prepared = prepared;
         this.log = log;
         pages = from.pages();
         archive = new SegmentArchive(state.archive(), pages);
-        RecentCommits commits = new RecentCommits(pages.majorVersion());
+        spool =
+                WalSpool.open(
+                        new WalSpool.Options(
+                                state.spool(), pages, configuration.get(Settings.WAL_SPOOL_MAX)),
+                        from.segmentStart());
+        RecentCommits commits = new RecentCommits(pages.majorVersion(), seen.latency);
         loads =
                 new TableLoads(
-                        database, prepared.databases(), pages.segmentSize(), commits, this::stopBy);
-        pipeline =
-                startPipeline(
-                        manifest,
-                        new Events(events, loads),
-                        new SourceValues(prepared.databases()));
+                        database,
+                        prepared.databases(),
+                        pages.segmentSize(),
+                        configuration.get(Settings.SOURCE_COPY_SESSIONS),
+                        commits,
+                        this::handedOn,
+                        this::loadAnew,
+                        this::stopBy);
+        values = new SourceValues(prepared.databases(), Targets.valueLimits(configuration).bytes());
+        pipeline = startPipeline(manifest, new Events(seen, loads), values);
         loads.use(pipeline);
         buffer = new TransactionBuffer(bufferOptions(), pipeline);
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
         tables = new ReplicatedTables(pipeline, prepared.selection(), prepared.databases(), log);
         sessions = new ShadowSessions(shadow, sender, () -> superusers(database));
-        capture = new CatalogCapture(log, sessions, prepared.databases(), tables);
-        source = new LiveWalSource(sourceOptions(database), status, new SourceLog());
-        progress = new ProgressKeeper(state.manifest(), status, manifest);
+        capture =
+                new CatalogCapture(
+                        log, sessions, prepared.databases(), tables, tables.unseenChanges());
+        walArchive = WalArchive.open(configuration, pages.segmentSize());
+        live =
+                new LiveWalSource(
+                        sourceOptions(database),
+                        status,
+                        sourceLog,
+                        walArchive == null ? null : walArchive.reader());
+        source = new SpooledWalSource(live, live::detachBuffer, spool, status::advanceFlush);
+        progress =
+                new ProgressKeeper(state.manifest(), status, manifest, spool::retain, log::lastLsn);
         pump =
                 new WalPump(
                         source,
@@ -146,6 +172,11 @@ final class Assembly implements AutoCloseable {
         }
 
         @Override
+        public void watermark(Watermark watermark) {
+            others.watermark(watermark);
+        }
+
+        @Override
         public void loadWanted(LoadTicket load) {
             loads.wanted(load);
         }
@@ -166,7 +197,9 @@ final class Assembly implements AutoCloseable {
                         QUEUE_BYTES,
                         configuration.get(Settings.MEMORY_BATCHES),
                         DEFERRED_BYTES,
-                        configuration.get(Settings.TOAST_MODE).equals("destination"));
+                        configuration.get(Settings.MEMORY_RECENT_VALUES),
+                        configuration.get(Settings.TOAST_MODE).equals("destination"),
+                        Targets.valueLimits(configuration));
         return Pipeline.start(
                 options,
                 new Pipeline.Surroundings(
@@ -175,7 +208,8 @@ final class Assembly implements AutoCloseable {
                         prepared.tables(),
                         Quarantine.open(state.root(), pages.systemIdentifier()),
                         events,
-                        lookup));
+                        lookup,
+                        prepared.pause().gate()));
     }
 
     private TransactionBuffer.Options bufferOptions() {
@@ -225,11 +259,7 @@ final class Assembly implements AutoCloseable {
     }
 
     private ShadowCluster.Options shadowOptions() {
-        Path binaries =
-                ShadowBinaries.find(
-                        configuration.find(Settings.SHADOW_BINARIES).orElse(null),
-                        pages.majorVersion(),
-                        () -> EmbeddedPostgresBinaries.unpack(pages.majorVersion()));
+        Path binaries = Targets.binaries(configuration, pages.majorVersion());
         Set<String> locales = new HashSet<>();
         prepared.databaseRows()
                 .forEach(each -> locales.addAll(List.of(each.collate(), each.ctype())));
@@ -249,7 +279,7 @@ final class Assembly implements AutoCloseable {
         return new LiveWalSource.Options(
                 database.settings(),
                 configuration.get(Settings.SOURCE_SLOT),
-                prepared.firstAttach(),
+                prepared.firstAttach() || walArchive != null,
                 pages.systemIdentifier(),
                 configuration.get(Settings.SOURCE_STATUS_INTERVAL),
                 SOURCE_SILENCE);
@@ -271,6 +301,28 @@ final class Assembly implements AutoCloseable {
 
     private void stopBy(Throwable fault) {
         pump.fail(fault);
+    }
+
+    private long handedOn() {
+        return pump.handedOn();
+    }
+
+    private void loadAnew(LoadTicket load, String reason) {
+        pump.ask(handedOn -> loadAnew(load, reason, handedOn));
+    }
+
+    private void loadAnew(LoadTicket load, String reason, long handedOn)
+            throws InterruptedException {
+        if (handedOn < caughtUp()) {
+            loadAnew(load, reason); // after a restart: what is known is ahead of the stream
+        } else if (load.isWanted()) {
+            pipeline.reload(load.shape().databaseOid(), load.shape().oid(), handedOn, reason);
+        }
+    }
+
+    /** What is known of tables, and in ClickHouse, is of this position or before. */
+    long caughtUp() {
+        return Math.max(tables.knownUpTo(), pipeline.watermark().durableLsn());
     }
 
     /** Runs work of its own until it ends or the parts are closed; its failure ends the pump. */
@@ -296,9 +348,15 @@ final class Assembly implements AutoCloseable {
         beside.forEach(Thread::interrupt);
         pipeline.close();
         sessions.close();
+        prepared.scratch().close();
         shadow.close();
         sender.close();
         buffer.close();
         log.close();
+        source.awaitEnd();
+        if (walArchive != null) {
+            walArchive.close();
+        }
+        spool.close();
     }
 }

@@ -21,6 +21,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,13 +35,25 @@ import org.slf4j.LoggerFactory;
  * or move others. What one commit did is one entry of the log, durable whole or not at all.
  */
 final class CatalogCapture {
+    /**
+     * What changed.
+     *
+     * @param position of the commit; from there on the changes hold
+     * @param firstLsn where a restart must begin so that this is told again
+     * @param named whether the commit's messages name a relation; also one that it made and dropped
+     */
+    record Occasion(long position, long firstLsn, IntPredicate named) {
+        static Occasion of(CatalogBoundary boundary) {
+            return new Occasion(boundary.nextLsn(), boundary.commitLsn(), boundary::names);
+        }
+    }
+
     /** Told what a capture found, before the commit is handed on. */
     interface Changes {
         /**
-         * @param position of the commit; from there on the changes hold
-         * @param firstLsn where a restart must begin so that this is told again
+         * @param occasion valid during the call
          */
-        void changed(long position, long firstLsn, List<DescriptorLog.Change> changes)
+        void changed(Occasion occasion, List<DescriptorLog.Change> changes)
                 throws InterruptedException;
     }
 
@@ -54,6 +67,9 @@ final class CatalogCapture {
     private final FollowedDatabases databases;
     private final Changes changes;
 
+    /** Told what transactions changed that began before the stream. */
+    private final Changes unseenChanges;
+
     /** Null: to be found anew. */
     private @Nullable Set<Integer> rowTypes;
 
@@ -64,7 +80,9 @@ final class CatalogCapture {
             DescriptorLog log,
             ShadowSessions sessions,
             FollowedDatabases databases,
-            Changes changes) {
+            Changes changes,
+            Changes unseenChanges) {
+        this.unseenChanges = unseenChanges;
         this.log = log;
         this.sessions = sessions;
         this.databases = databases;
@@ -99,8 +117,9 @@ final class CatalogCapture {
      */
     void hold(CatalogBoundary boundary) throws InterruptedException {
         long position = boundary.nextLsn();
+        Changes told = boundary.isUnseen() ? unseenChanges : changes;
         if (position <= log.lastLsn()) {
-            tell(position, boundary.commitLsn(), log.changesAt(position), changes);
+            tell(Occasion.of(boundary), log.changesAt(position), told);
             return;
         }
         boolean relations = concernsRelations(boundary);
@@ -116,7 +135,7 @@ final class CatalogCapture {
             findDatabases(boundary.replayLsn(), found);
         }
         keep(found);
-        tell(position, boundary.commitLsn(), found.news, changes);
+        tell(Occasion.of(boundary), found.news, told);
         holds++;
         holdNanos += System.nanoTime() - started;
     }
@@ -186,7 +205,7 @@ final class CatalogCapture {
             }
         }
         keep(found);
-        tell(position, position, found.news, told);
+        tell(new Occasion(position, position, _ -> false), found.news, told);
     }
 
     private static boolean isOf(DescriptorLog.Change change, int databaseOid) {
@@ -194,11 +213,10 @@ final class CatalogCapture {
         return either != null && either.databaseOid() == databaseOid;
     }
 
-    private static void tell(
-            long position, long firstLsn, List<DescriptorLog.Change> news, Changes told)
+    private static void tell(Occasion occasion, List<DescriptorLog.Change> news, Changes told)
             throws InterruptedException {
         if (!news.isEmpty()) {
-            told.changed(position, firstLsn, news);
+            told.changed(occasion, news);
         }
     }
 

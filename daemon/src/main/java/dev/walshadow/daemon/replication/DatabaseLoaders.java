@@ -37,10 +37,18 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
     private static final long LEAST_MEMORY_BYTES = 4 << 20;
 
     /**
+     * @param startLsn B
      * @param startMicros the backup's start, PostgreSQL epoch
      * @param memoryBytes of all loaders together
+     * @param checksums whether the source's pages have them
      */
-    record Options(Path directory, long systemIdentifier, long startMicros, long memoryBytes) {}
+    record Options(
+            Path directory,
+            long systemIdentifier,
+            long startLsn,
+            long startMicros,
+            long memoryBytes,
+            boolean checksums) {}
 
     /** Whether a table's rows are to be loaded. */
     interface Wanted {
@@ -48,6 +56,7 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
     }
 
     private final Map<Integer, BaselineLoader> loaders = new HashMap<>();
+    private final BaselineLoader.WalSinceStart wal;
     private @Nullable BaselineLoader current;
 
     DatabaseLoaders(
@@ -56,7 +65,9 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
             Collection<RelationDescriptor> relations,
             Pipeline pipeline,
             Wanted wanted,
-            BaselineLoader.Sessions sessions) {
+            BaselineLoader.Sessions sessions,
+            BaselineLoader.WalSinceStart wal) {
+        this.wal = wal;
         for (DatabaseDescriptor database : databases) {
             int oid = database.oid();
             List<RelationDescriptor> own =
@@ -77,15 +88,18 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
                                     folder(options.directory(), oid),
                                     options.systemIdentifier(),
                                     oid,
+                                    options.startLsn(),
                                     options.startMicros(),
                                     databases.size() == 1 ? WALKERS : WALKERS_OF_SEVERAL,
                                     Math.max(
                                             LEAST_MEMORY_BYTES,
-                                            options.memoryBytes() / databases.size())),
+                                            options.memoryBytes() / databases.size()),
+                                    options.checksums()),
                             tables,
                             toast,
-                            new PipelineBaseline(pipeline, oid),
-                            sessions));
+                            new PipelineBaseline(pipeline, oid, false),
+                            sessions,
+                            wal));
         }
     }
 
@@ -114,7 +128,10 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
             int oid = Integer.parseUnsignedInt(String.valueOf(folder.getFileName()));
             DeferredRows rows =
                     DeferredRows.open(
-                            folder, systemIdentifier, oid, new PipelineBaseline(pipeline, oid));
+                            folder,
+                            systemIdentifier,
+                            oid,
+                            new PipelineBaseline(pipeline, oid, true));
             if (!rows.isEmpty()) {
                 all.add(rows);
             }
@@ -131,13 +148,29 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
         return loaders.values().stream().mapToLong(BaselineLoader::rows).sum();
     }
 
+    /** As {@link BaselineLoader#pages}. */
+    long pages() {
+        return loaders.values().stream().mapToLong(BaselineLoader::pages).sum();
+    }
+
+    /** As {@link BaselineLoader#blocksKept}. */
+    long blocksKept() {
+        return loaders.values().stream().mapToLong(BaselineLoader::blocksKept).sum();
+    }
+
+    /** Blocks whose image in the WAL took the place of their page in the backup. */
+    long images() {
+        return loaders.values().stream().mapToLong(BaselineLoader::images).sum();
+    }
+
     /** As {@link BaselineLoader#finish}, by database. */
-    Map<Integer, Map<Integer, String>> finish() throws InterruptedException {
-        Map<Integer, Map<Integer, String>> damaged = new HashMap<>();
+    Map<Integer, BaselineLoader.Outcome> finish(long end) throws InterruptedException {
+        Map<Integer, BaselineLoader.Outcome> outcomes = new HashMap<>();
         for (Map.Entry<Integer, BaselineLoader> each : loaders.entrySet()) {
-            damaged.put(each.getKey(), each.getValue().finish());
+            outcomes.put(each.getKey(), each.getValue().finish(end));
         }
-        return damaged;
+        wal.touched().end();
+        return outcomes;
     }
 
     @Override
@@ -156,6 +189,11 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
     }
 
     @Override
+    public void skipTo(int block) throws InterruptedException {
+        Objects.requireNonNull(current, "a file has begun").skipTo(block);
+    }
+
+    @Override
     public void data(byte[] bytes, int offset, int length) throws InterruptedException {
         Objects.requireNonNull(current, "data comes within a file").data(bytes, offset, length);
     }
@@ -163,6 +201,11 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
     @Override
     public void end() throws InterruptedException {
         Objects.requireNonNull(current, "a file has begun").end();
+    }
+
+    /** As {@link BaselineLoader#leave}. */
+    void leave() {
+        loaders.values().forEach(BaselineLoader::leave);
     }
 
     @Override

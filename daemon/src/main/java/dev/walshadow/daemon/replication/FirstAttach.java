@@ -1,9 +1,9 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.Backoff;
+import dev.walshadow.base.HaltException;
 import dev.walshadow.base.ReconnectException;
 import dev.walshadow.base.RetryException;
-import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.state.Manifest;
@@ -17,8 +17,9 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * The first attach: tries the initial load until one attempt is through, each attempt from the
- * beginning; then the same stream goes on. Runs on the pump's thread.
+ * The first attach: tries the initial load until one attempt is through, each attempt from where
+ * the last one was ({@link UnfinishedLoad}); then the same stream goes on. Runs on the pump's
+ * thread.
  */
 final class FirstAttach implements AutoCloseable {
     /** Builds the parts of a stream; see {@link Assembly}. */
@@ -57,10 +58,6 @@ final class FirstAttach implements AutoCloseable {
     void run() throws InterruptedException {
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         while (!closing) {
-            if (ShadowMarkers.inspect(state.shadow()) == ShadowMarkers.State.INCOMPLETE) {
-                LOG.info("an earlier initial load was not finished; it begins anew");
-                prepared.tables().startOver();
-            }
             try (InitialLoad current =
                     new InitialLoad(
                             configuration, state, source, prepared, assembler, done::countDown)) {
@@ -74,8 +71,14 @@ final class FirstAttach implements AutoCloseable {
                 if (isDone()) {
                     throw e;
                 }
-                LOG.warn("the initial load was interrupted and begins anew: {}", e.getMessage());
+                LOG.warn("the initial load was interrupted: {}", e.getMessage());
                 backoff.pause();
+            } catch (HaltException e) {
+                if (!isDone()) {
+                    // what was taken up may be the cause, WAL that the source has not any more
+                    UnfinishedLoad.forget(state);
+                }
+                throw e;
             }
         }
     }

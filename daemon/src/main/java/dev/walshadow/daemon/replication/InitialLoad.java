@@ -1,24 +1,27 @@
 package dev.walshadow.daemon.replication;
 
-import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.bootstrap.BackupListener;
 import dev.walshadow.bootstrap.BackupProgress;
 import dev.walshadow.bootstrap.BootstrapCodes;
-import dev.walshadow.bootstrap.HeapFileSink;
 import dev.walshadow.bootstrap.backup.BackupOutcome;
+import dev.walshadow.bootstrap.backup.BackupSource;
 import dev.walshadow.bootstrap.backup.BaseBackupRun;
+import dev.walshadow.bootstrap.backup.DirectBackup;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.bootstrap.load.BackupTransactions;
+import dev.walshadow.bootstrap.load.BaselineLoader;
 import dev.walshadow.bootstrap.load.DeferredDelivery;
 import dev.walshadow.bootstrap.load.DeferredRows;
+import dev.walshadow.bootstrap.load.TouchedBlocks;
+import dev.walshadow.bootstrap.load.WalGate;
 import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.state.LoadStart;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.postgres.Lsn;
@@ -31,14 +34,10 @@ import dev.walshadow.source.CatalogSeed;
 import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.StreamSnapshot;
 import dev.walshadow.source.replication.ReplicationConnection;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -47,7 +46,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -71,6 +69,7 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class InitialLoad implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InitialLoad.class);
+    private static final long POLL_MILLIS = 50;
     private static final long REPORT_NANOS = 10_000_000_000L;
     private static final Duration CATALOG_LOCK_PATIENCE = Duration.ofMinutes(10);
 
@@ -81,25 +80,38 @@ final class InitialLoad implements AutoCloseable {
     private final FirstAttach.Assembler assembler;
     private final Runnable whenDone;
     private final ReplicationConnection connection;
+    private final @Nullable StoredBackup stored;
+
+    /** What an earlier attempt left, to be gone on with; null: this one begins. */
+    private final UnfinishedLoad.@Nullable Kept kept;
+
     private final Seed seed;
     private final Set<RelationLocator> keptFiles = new HashSet<>();
     private final CompletableFuture<Assembly> parts = new CompletableFuture<>();
+    private final WalGate gate = new WalGate();
     private final Thread backup;
 
     private @Nullable BackupTransactions transactions;
+
+    /** B, once the parts are there. */
+    private volatile long startLsn;
+
     private volatile @Nullable DatabaseLoaders loader;
     private volatile @Nullable BackupProgress progress;
     private volatile @Nullable BackupOutcome outcome;
     private volatile boolean loaded;
     private volatile @Nullable Throwable failure;
-    private Map<Integer, Map<Integer, String>> damaged = Map.of();
+    private Map<Integer, BaselineLoader.Outcome> outcomes = Map.of();
     private boolean handedOff;
     private long handedOffAt;
-    private boolean damageTold;
+    private boolean outcomesTold;
     private boolean completed;
 
     /** Shapes before B. */
-    private record Seed(List<DatabaseDescriptor> databases, List<RelationDescriptor> relations) {}
+    private record Seed(
+            List<DatabaseDescriptor> databases,
+            List<RelationDescriptor> relations,
+            boolean checksums) {}
 
     InitialLoad(
             Configuration configuration,
@@ -107,62 +119,54 @@ final class InitialLoad implements AutoCloseable {
             SourceDatabase source,
             Prepared prepared,
             FirstAttach.Assembler assembler,
-            Runnable whenDone) {
+            Runnable whenDone)
+            throws InterruptedException {
         this.configuration = configuration;
         this.state = state;
         this.source = source;
         this.prepared = prepared;
         this.assembler = assembler;
         this.whenDone = whenDone;
-        clear();
+        this.kept = UnfinishedLoad.takeUp(state, prepared, !StoredBackup.isWanted(configuration));
         this.connection = ReplicationConnection.connect(source.settings());
         try {
             connection.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT));
-            this.seed = readSeed();
+            this.stored = StoredBackup.of(configuration, source, prepared);
         } catch (RuntimeException | Error e) {
             connection.close();
+            throw e;
+        }
+        try {
+            this.seed = kept == null ? readSeed() : seed(kept);
+            if (stored != null) {
+                stored.compare(seed.relations());
+            }
+        } catch (RuntimeException | Error e) {
+            closeConnections();
             throw e;
         }
         this.backup = Thread.ofPlatform().name("base-backup").unstarted(this::takeBackup);
     }
 
-    /** Removes what an unfinished attempt left; a completed shadow is never touched (I12). */
-    private void clear() {
-        if (ShadowMarkers.inspect(state.shadow()) == ShadowMarkers.State.INCOMPLETE) {
-            ShadowMarkers.discard(state.shadow());
+    private void closeConnections() {
+        connection.close();
+        if (stored != null) {
+            stored.close();
         }
-        for (Path directory :
-                List.of(state.descriptorLog(), state.archive(), state.deferred(), state.spill())) {
-            try (Stream<Path> files = Files.walk(directory)) {
-                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                    if (!file.equals(directory)) {
-                        Files.deleteIfExists(file);
-                    }
-                }
-            } catch (IOException e) {
-                throw new ConfigurationException(
-                        DaemonCodes.STATE_UNUSABLE,
-                        "what an unfinished initial load left in "
-                                + directory
-                                + " cannot be removed: "
-                                + e,
-                        e);
-            }
-        }
-        try {
-            Files.deleteIfExists(state.root().resolve("quarantine"));
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    DaemonCodes.STATE_UNUSABLE, "the quarantine file cannot be removed: " + e, e);
-        }
+    }
+
+    private static Seed seed(UnfinishedLoad.Kept kept) {
+        return new Seed(kept.databases(), kept.relations(), kept.start().checksums());
     }
 
     private Seed readSeed() {
         FollowedDatabases databases = prepared.databases();
         CatalogReader reader = new CatalogReader(databases.several());
         List<RelationDescriptor> relations = new ArrayList<>();
+        boolean checksums;
         try {
             try (Connection session = source.open()) {
+                checksums = SourceDatabase.hasChecksums(session);
                 databases.update(
                         reader.databases(session).stream().map(databases::described).toList());
             }
@@ -171,7 +175,7 @@ final class InitialLoad implements AutoCloseable {
                     relations.addAll(reader.readAll(session));
                 }
             }
-            return new Seed(List.copyOf(databases.known()), List.copyOf(relations));
+            return new Seed(List.copyOf(databases.known()), List.copyOf(relations), checksums);
         } catch (SQLException e) {
             throw new RetryException(
                     BootstrapCodes.SOURCE_QUERY,
@@ -215,12 +219,14 @@ final class InitialLoad implements AutoCloseable {
                         prepared.identity().systemIdentifier(),
                         keptFiles,
                         "walshadow",
-                        0);
+                        (int) (configuration.get(Settings.BACKUP_MAX_RATE) >> 10));
         try {
-            outcome = BaseBackupRun.run(connection, options, new LateLoader(), new Listener());
+            BackupOutcome received =
+                    backup().run(options, new LateLoader(() -> loader), new Listener());
+            outcome = received;
             DatabaseLoaders ended = Objects.requireNonNull(loader, "the backup has started");
             LOG.info("base backup received, {} rows so far", ended.rows());
-            damaged = ended.finish();
+            outcomes = ended.finish(received.endLsn());
             loaded = true;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -230,6 +236,10 @@ final class InitialLoad implements AutoCloseable {
                 parts.join().source.close();
             }
         }
+    }
+
+    private BackupSource backup() {
+        return stored == null ? new DirectBackup(connection) : stored.backup();
     }
 
     private final class Listener implements BackupListener {
@@ -255,80 +265,108 @@ final class InitialLoad implements AutoCloseable {
         }
     }
 
-    /** The loader exists once the backup has started, before the first file. */
-    private final class LateLoader implements HeapFileSink {
-        private HeapFileSink sink() {
-            return Objects.requireNonNull(loader, "files come after the start");
+    private void begin(long backupStart, int timeline) throws InterruptedException {
+        Set<RewrittenCatalog> rewritten = rewrittenCatalogs();
+        rewritten.forEach(each -> keptFiles.add(each.locator()));
+        UnfinishedLoad.Kept before = kept;
+        LoadStart start;
+        if (before == null) {
+            LOG.info("base backup begins at {}", Lsn.format(backupStart));
+            start = layState(backupStart, timeline, rewritten);
+        } else {
+            start = before.start();
+            LOG.info(
+                    "another base backup begins at {}; the initial load goes on as of {}",
+                    Lsn.format(backupStart),
+                    Lsn.format(start.startLsn()));
+            if (timeline != start.timeline()) {
+                UnfinishedLoad.forget(state);
+                throw new RetryException(
+                        BootstrapCodes.SOURCE_QUERY,
+                        "the source is on timeline %d, the load began on %d"
+                                .formatted(timeline, start.timeline()));
+            }
         }
-
-        @Override
-        public boolean wants(RelationLocator locator) {
-            return sink().wants(locator);
-        }
-
-        @Override
-        public void begin(RelationLocator locator, int segmentNumber, long fileSize)
-                throws InterruptedException {
-            sink().begin(locator, segmentNumber, fileSize);
-        }
-
-        @Override
-        public void data(byte[] bytes, int offset, int length) throws InterruptedException {
-            sink().data(bytes, offset, length);
-        }
-
-        @Override
-        public void end() throws InterruptedException {
-            sink().end();
-        }
+        startParts(start);
     }
 
-    private void begin(long startLsn, int timeline) throws InterruptedException {
-        LOG.info("base backup begins at {}", Lsn.format(startLsn));
+    /** What the load goes by, tables in ClickHouse included. */
+    private LoadStart layState(long startLsn, int timeline, Set<RewrittenCatalog> rewritten)
+            throws InterruptedException {
         long identifier = prepared.identity().systemIdentifier();
-        WalPages pages =
-                new WalPages(prepared.major(), identifier, timeline, prepared.segmentSize());
+        LoadStart start =
+                new LoadStart(
+                        identifier,
+                        timeline,
+                        prepared.segmentSize(),
+                        startLsn,
+                        SourceDatabase.postgresMicrosNow(),
+                        seed.checksums());
         prepared.tables()
                 .attach(
                         prepared.selection().of(seed.relations()),
                         Partitions.among(seed.relations()),
                         startLsn);
-        Set<RewrittenCatalog> rewritten = rewrittenCatalogs();
-        rewritten.forEach(each -> keptFiles.add(each.locator()));
-        DescriptorLog log = DescriptorLog.open(state.descriptorLog(), identifier);
         List<RelationDescriptor> first = new ArrayList<>(seed.relations());
         seed.databases().forEach(each -> first.add(each.asRelation()));
-        log.append(1, first, List.of());
-        StreamSnapshot from =
-                StreamSnapshot.initial(
-                        pages,
-                        startLsn,
-                        rewritten.stream()
-                                .map(each -> new CatalogSeed(each.locator(), each.relationOid()))
-                                .toList(),
-                        true);
-        new SegmentArchive(state.archive(), pages).begin(from);
+        try (DescriptorLog log = DescriptorLog.open(state.descriptorLog(), identifier)) {
+            log.append(UnfinishedLoad.SEED_POSITION, first, List.of());
+        }
+        WalPages pages =
+                new WalPages(prepared.major(), identifier, timeline, prepared.segmentSize());
+        new SegmentArchive(state.archive(), pages)
+                .begin(
+                        StreamSnapshot.initial(
+                                pages,
+                                startLsn,
+                                rewritten.stream()
+                                        .map(each ->
+                                                new CatalogSeed(each.locator(), each.relationOid()))
+                                        .toList(),
+                                true));
+        UnfinishedLoad.begin(state, start);
+        return start;
+    }
+
+    private void startParts(LoadStart start) throws InterruptedException {
+        startLsn = start.startLsn();
+        DescriptorLog log = DescriptorLog.open(state.descriptorLog(), start.systemIdentifier());
         Manifest manifest =
                 new Manifest(
-                        identifier,
-                        timeline,
-                        prepared.segmentSize(),
+                        start.systemIdentifier(),
+                        start.timeline(),
+                        start.segmentSize(),
                         startLsn,
                         startLsn,
                         0,
-                        startLsn);
-        Assembly assembly = assembler.assemble(log, from, startLsn, manifest);
+                        startLsn,
+                        log.lastLsn());
+        Assembly assembly =
+                assembler.assemble(
+                        log,
+                        UnfinishedLoad.beginning(state, start, prepared.major()),
+                        startLsn,
+                        manifest);
         BackupTransactions open = new BackupTransactions(prepared.major(), startLsn);
         transactions = open;
+        TouchedBlocks touched = new TouchedBlocks(prepared.major(), open);
         DatabaseLoaders walking;
         try {
-            walking = newLoaders(assembly);
+            walking = newLoaders(assembly, start, touched, open);
         } catch (RuntimeException | Error e) {
             assembly.close();
             throw e;
         }
         loader = walking;
-        assembly.pump.observe(open::onRecord, this::between);
+        if (walking.blocksKept() > 0) {
+            LOG.info("{} blocks were walked before and are kept", walking.blocksKept());
+        }
+        assembly.pump.observe(
+                record -> {
+                    open.onRecord(record);
+                    touched.onRecord(record);
+                },
+                this::between);
         if (!parts.complete(assembly)) {
             // aborted meanwhile: nobody else knows of the parts
             assembly.close();
@@ -350,32 +388,48 @@ final class InitialLoad implements AutoCloseable {
         }
     }
 
-    private DatabaseLoaders newLoaders(Assembly assembly) {
+    private DatabaseLoaders newLoaders(
+            Assembly assembly, LoadStart start, TouchedBlocks touched, BackupTransactions open) {
         return new DatabaseLoaders(
                 new DatabaseLoaders.Options(
                         state.deferred(),
-                        prepared.identity().systemIdentifier(),
-                        SourceDatabase.postgresMicrosNow(),
-                        configuration.get(Settings.MEMORY_BATCHES) / 4),
+                        start.systemIdentifier(),
+                        start.startLsn(),
+                        start.startMicros(),
+                        configuration.get(Settings.MEMORY_BATCHES) / 4,
+                        start.checksums()),
                 prepared.databases().followed(),
                 seed.relations(),
                 assembly.pipeline,
-                prepared.tables()::wantsBaseline,
-                source::open);
+                this::isLoaded,
+                source::open,
+                new BaselineLoader.WalSinceStart(
+                        touched,
+                        gate,
+                        open,
+                        session -> SourceDatabase.currentPosition(session, prepared.segmentSize()),
+                        backup().copiedBefore()));
+    }
+
+    /** Of a stored backup only tables that are still as they were; the others are loaded anew. */
+    private boolean isLoaded(int databaseOid, int relationOid) {
+        return prepared.tables().wantsBaseline(databaseOid, relationOid)
+                && (stored == null || !stored.hasChanged(databaseOid, relationOid));
     }
 
     // ---- pump thread, between records
 
-    private void between(long position) throws InterruptedException {
+    private void between(long position, long readTo) throws InterruptedException {
+        gate.readTo(readTo);
         Assembly assembly = parts.join();
         BackupOutcome ended = outcome;
         if (ended != null && !handedOff && position >= ended.endLsn()) {
             handOff(assembly, position);
         }
         if (handedOff && loaded && !completed) {
-            if (!damageTold) {
-                damageTold = true;
-                setDamagedAside(assembly, Objects.requireNonNull(ended));
+            if (!outcomesTold) {
+                outcomesTold = true;
+                tellOutcomes(assembly, position);
             }
             // what committed while the load ran may still need values of the backup
             if (assembly.pipeline.watermark().durableLsn() >= handedOffAt) {
@@ -384,21 +438,39 @@ final class InitialLoad implements AutoCloseable {
         }
     }
 
-    private void setDamagedAside(Assembly assembly, BackupOutcome ended) {
-        damaged.forEach((database, tables) ->
-                tables.forEach((relation, what) ->
-                        assembly.pipeline.quarantine(
-                                database,
-                                relation,
-                                BootstrapCodes.DAMAGED_PAGE,
-                                what,
-                                ended.startLsn())));
+    private void tellOutcomes(Assembly assembly, long position) throws InterruptedException {
+        for (Map.Entry<Integer, BaselineLoader.Outcome> each : outcomes.entrySet()) {
+            int database = each.getKey();
+            each.getValue()
+                    .damaged()
+                    .forEach((relation, what) ->
+                            assembly.pipeline.quarantine(
+                                    database,
+                                    relation,
+                                    BootstrapCodes.DAMAGED_PAGE,
+                                    what,
+                                    startLsn));
+            for (Map.Entry<Integer, String> doubt : each.getValue().doubtful().entrySet()) {
+                LOG.warn("loaded anew from the source: {}", doubt.getValue());
+                assembly.pipeline.reload(database, doubt.getKey(), position, doubt.getValue());
+            }
+        }
+        if (stored != null) {
+            for (RelationDescriptor each : stored.changed()) {
+                if (prepared.tables().wantsBaseline(each.databaseOid(), each.oid())) {
+                    String reason =
+                            each.label() + " was altered after the backup in the object store";
+                    LOG.info("loaded from the source: {}", reason);
+                    assembly.pipeline.reload(each.databaseOid(), each.oid(), position, reason);
+                }
+            }
+        }
     }
 
     private void handOff(Assembly assembly, long position) throws InterruptedException {
         LOG.info("starting the shadow, which recovers up to {}", Lsn.format(position));
         assembly.shadow.start();
-        assembly.capture.captureAll(position, assembly.tables.duringInitialLoad());
+        assembly.capture.captureAll(position, assembly.tables.unseenChanges());
         assembly.pump.holdWith(assembly.capture);
         handedOff = true;
         handedOffAt = position;
@@ -406,12 +478,14 @@ final class InitialLoad implements AutoCloseable {
 
     private void complete(Assembly assembly, long position, BackupOutcome ended)
             throws InterruptedException {
+        DatabaseLoaders finished = Objects.requireNonNull(loader, "the backup has started");
         deliverDeferred(
                 assembly,
                 state,
                 source,
                 prepared,
-                Objects.requireNonNull(transactions, "the backup has started"));
+                Objects.requireNonNull(transactions, "the backup has started"),
+                finished::close);
         assembly.pipeline.settleLedger();
         assembly.pump.keepProgressNow();
         ShadowMarkers.complete(
@@ -422,47 +496,65 @@ final class InitialLoad implements AutoCloseable {
                         ended.startLsn(),
                         ended.endLsn()));
         completed = true;
-        assembly.pipeline.forgetBaselineToast();
-        DatabaseLoaders finished = Objects.requireNonNull(loader, "the backup has started");
         LOG.info(
-                "initial load done: {} rows from {}; streaming from {}",
+                "initial load done: {} rows from {}, {} pages walked, {} kept from before, {}"
+                        + " blocks by their image in the WAL; streaming from {}",
                 finished.rows(),
-                Lsn.format(ended.startLsn()),
+                Lsn.format(startLsn),
+                finished.pages(),
+                finished.blocksKept(),
+                finished.images(),
                 Lsn.format(position));
-        finished.close();
-        connection.close();
+        UnfinishedLoad.forget(state);
+        closeConnections();
         whenDone.run();
     }
 
     /**
      * Starts the delivery of rows that wait for open transactions, if there are any. Called on the
      * pump's thread or before it runs.
+     *
+     * <p>The backup's values out of line stay at hand until all transactions that were open at its
+     * start have ended: the beginning of a value that one of them writes may be in the backup
+     * alone.
+     *
+     * @param known those transactions; null after a restart, when the values are gone
+     * @param over called when the backup's values are not needed any more
      */
     static void deliverDeferred(
             Assembly assembly,
             StateDirectory state,
             SourceDatabase source,
             Prepared prepared,
-            @Nullable BackupTransactions known)
+            @Nullable BackupTransactions known,
+            Runnable over)
             throws InterruptedException {
         List<DeferredRows> rows =
                 DatabaseLoaders.deferred(
                         state.deferred(),
                         prepared.identity().systemIdentifier(),
                         assembly.pipeline);
-        if (rows.isEmpty()) {
+        long ended = known == null ? 0 : known.allEnded();
+        if (rows.isEmpty() && ended <= assembly.pipeline.watermark().durableLsn()) {
             assembly.pump.observe(null, null);
+            assembly.pipeline.forgetBaselineToast();
+            over.run();
             return;
+        }
+        for (DeferredRows each : rows) {
+            assembly.pipeline.useBaselineToast(each.databaseOid(), each.values());
         }
         BackupTransactions transactions =
                 known != null
                         ? known
                         : new BackupTransactions(prepared.major(), rows.getFirst().snapshot());
-        LOG.info("rows of transactions that are still open wait for their end");
         assembly.pump.observe(transactions::onRecord, null);
-        assembly.pump.holdFloorAt(transactions::floor);
-        assembly.keepShapes();
-        assembly.pipeline.onlyLoad(true);
+        if (!rows.isEmpty()) {
+            LOG.info("rows of transactions that are still open wait for their end");
+            assembly.pump.holdFloorAt(transactions::floor);
+            assembly.keepShapes();
+            assembly.pipeline.onlyLoad(true);
+        }
         DeferredDelivery delivery =
                 new DeferredDelivery(
                         rows,
@@ -473,8 +565,28 @@ final class InitialLoad implements AutoCloseable {
                 "deferred-rows",
                 () -> {
                     delivery.run();
+                    if (awaitDurable(assembly, transactions)) {
+                        transactions.ignore();
+                        assembly.pipeline.forgetBaselineToast();
+                        over.run();
+                    }
                     assembly.pipeline.onlyLoad(false);
                 });
+    }
+
+    /** Until what was open at the backup's start has ended and is durable; false if we end. */
+    private static boolean awaitDurable(Assembly assembly, BackupTransactions transactions) {
+        try {
+            while (Long.compareUnsigned(
+                            transactions.allEnded(), assembly.pipeline.watermark().durableLsn())
+                    > 0) {
+                Thread.sleep(POLL_MILLIS);
+            }
+            return !Thread.currentThread().isInterrupted();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     // ---- for others
@@ -503,7 +615,9 @@ final class InitialLoad implements AutoCloseable {
         }
         BackupProgress now = progress;
         return now == null
-                ? "waiting for the source's checkpoint"
+                ? stored == null
+                        ? "waiting for the source's checkpoint"
+                        : "reading the WAL since the backup's start"
                 : String.format(
                         Locale.ROOT,
                         "%.1f %% of the base backup (%d of %d MB), about %d s left",
@@ -514,7 +628,7 @@ final class InitialLoad implements AutoCloseable {
     }
 
     void abort() {
-        connection.close();
+        closeConnections();
         backup.interrupt();
         parts.completeExceptionally(new InterruptedException("closed"));
     }
@@ -529,7 +643,7 @@ final class InitialLoad implements AutoCloseable {
         }
         DatabaseLoaders current = loader;
         if (current != null && !completed) {
-            current.close();
+            current.leave();
         }
         if (!completed && parts.isDone() && !parts.isCompletedExceptionally()) {
             parts.join().close();

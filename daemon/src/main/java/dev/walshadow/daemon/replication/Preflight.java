@@ -9,18 +9,31 @@ import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.preflight.Advice;
+import dev.walshadow.daemon.preflight.ClusterCheck;
 import dev.walshadow.daemon.preflight.DatabaseSelection;
+import dev.walshadow.daemon.preflight.FilterCheck;
 import dev.walshadow.daemon.preflight.Findings;
+import dev.walshadow.daemon.preflight.HostCheck;
+import dev.walshadow.daemon.preflight.SlotUse;
 import dev.walshadow.daemon.preflight.SourceCheck;
 import dev.walshadow.daemon.preflight.TableSelection;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.daemon.state.TableDecisions;
+import dev.walshadow.embedded.EmbeddedPostgresBinaries;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.DatabaseInfo;
+import dev.walshadow.shadow.ScratchCluster;
+import dev.walshadow.shadow.ServerUser;
+import dev.walshadow.shadow.ShadowBinaries;
 import dev.walshadow.source.replication.ReplicationConnection;
 import dev.walshadow.source.replication.SystemIdentity;
+import dev.walshadow.source.spool.WalSpool;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -35,13 +48,31 @@ import org.slf4j.LoggerFactory;
  * Looks at source, target and state before anything is changed, and reports every fault at once.
  */
 final class Preflight {
+    /** Sent batches are kept for reuse, a part of those under way. */
+    private static final int SPARE_SHARE = 4;
+
+    /** Beside what is configured: WAL segments, queues, classes. */
+    private static final long OTHER_BYTES = 160L << 20;
+
+    /** The heap has room for so many of the largest values. */
+    private static final int VALUES_IN_HEAP = 8;
+
     private static final Logger LOG = LoggerFactory.getLogger(Preflight.class);
+
+    /** Names the socket only, beside those of the sender and the shadow. */
+    private static final int SCRATCH_PORT = 5435;
+
+    private static final String TARGET_CLOCK = "SELECT toUnixTimestamp64Milli(now64(3))";
 
     private final Configuration configuration;
     private final StateDirectory state;
     private final SourceDatabase source;
     private final DatabaseSelection selectedDatabases;
+    private final ScratchCluster scratch;
     private final Findings findings = new Findings();
+
+    /** False: it is damaged, so whether this is a first attach is not known. */
+    private boolean manifestRead;
 
     private @Nullable Manifest manifest;
     private @Nullable SystemIdentity identity;
@@ -55,40 +86,51 @@ final class Preflight {
     private List<String> superusers = List.of();
     private @Nullable ClickHouseClient target;
     private @Nullable TargetTables tables;
+    private @Nullable Pause pause;
 
     Preflight(Configuration configuration, StateDirectory state, SourceDatabase source) {
         this.configuration = configuration;
         this.state = state;
         this.source = source;
+        this.scratch =
+                new ScratchCluster(
+                        new ScratchCluster.Options(
+                                state.scratch(),
+                                state.run(),
+                                () -> Targets.binaries(configuration, major),
+                                SCRATCH_PORT,
+                                configuration.find(Settings.SHADOW_USER).orElse(null)));
         this.selectedDatabases = DatabaseSelection.of(configuration, source.settings().database());
+    }
+
+    /**
+     * Looks at everything, and lets go of it again.
+     *
+     * @return every finding
+     */
+    Findings look() {
+        examine();
+        ClickHouseClient client = target;
+        if (client != null) {
+            client.close();
+        }
+        return findings;
     }
 
     /**
      * @throws ConfigurationException with every finding
      */
     Prepared check() {
-        note(() -> manifest = Manifest.read(state.manifest()).orElse(null));
-        note(this::checkShadow);
-        note(this::checkReplication);
-        TableSelection selection =
-                new TableSelection(
-                        configuration.get(Settings.TABLES_INCLUDE),
-                        configuration.get(Settings.TABLES_EXCLUDE),
-                        configuration.get(Settings.TABLES_PARTITIONS).equals("leaf"));
-        if (sourceFits) {
-            note(() -> checkCatalog(selection));
-        }
-        note(() -> target = Targets.client(configuration));
+        TableSelection selection = examine();
         ClickHouseClient client = target;
-        if (client != null) {
-            note(() -> tables = checkTarget(client, selection));
-        }
         if (!findings.isEmpty()) {
             if (client != null) {
                 client.close();
             }
+            scratch.close();
             findings.throwIfAny();
         }
+        findings.advice().forEach(LOG::info);
         return new Prepared(
                 source.settings().toString(),
                 Objects.requireNonNull(identity),
@@ -102,7 +144,50 @@ final class Preflight {
                 superusers,
                 selection,
                 Objects.requireNonNull(client),
-                Objects.requireNonNull(tables));
+                Objects.requireNonNull(tables),
+                scratch,
+                Objects.requireNonNull(pause));
+    }
+
+    private TableSelection examine() {
+        note(() -> {
+            manifest = Manifest.read(state.manifest()).orElse(null);
+            manifestRead = true;
+        });
+        checkMemory();
+        if (manifestRead) {
+            note(this::checkShadow);
+            note(this::checkBackup);
+        }
+        note(this::checkReplication);
+        note(this::checkServerUser);
+        TableSelection selection =
+                new TableSelection(
+                        configuration.get(Settings.TABLES_INCLUDE),
+                        configuration.get(Settings.TABLES_EXCLUDE),
+                        configuration.get(Settings.TABLES_PARTITIONS).equals("leaf"));
+        SystemIdentity known = identity;
+        if (known != null && manifest != null) {
+            note(() ->
+                    selection.decide(
+                            TableDecisions.read(state.tableDecisions(), known.systemIdentifier())));
+        }
+        if (known != null) {
+            note(() -> pause = Pause.read(state.pause(), known.systemIdentifier()));
+        }
+        if (sourceFits) {
+            note(() -> checkCatalog(selection));
+        }
+        note(() -> target = Targets.client(configuration));
+        ClickHouseClient client = target;
+        if (client != null) {
+            note(() -> tables = checkTarget(client, selection));
+        }
+        Advice.unlogged(selection.of(relations), findings);
+        Advice.disk(state.root(), findings);
+        HostCheck.directories(state.root(), state.directories(), findings);
+        HostCheck.memory(findings);
+        return selection;
     }
 
     private interface Check {
@@ -118,6 +203,43 @@ final class Preflight {
             findings.add(
                     DaemonCodes.SOURCE_UNREACHABLE,
                     "the source " + source.settings() + " answered: " + e.getMessage());
+        }
+    }
+
+    /** A value is held a few times at once, beside everything else that is held. */
+    private void checkMemory() {
+        long heap = Runtime.getRuntime().maxMemory();
+        long transactions = configuration.get(Settings.MEMORY_TRANSACTIONS);
+        long batches = configuration.get(Settings.MEMORY_BATCHES);
+        long recent = configuration.get(Settings.MEMORY_RECENT_VALUES);
+        long needed = transactions + batches + batches / SPARE_SHARE + recent + OTHER_BYTES;
+        if (needed > heap) {
+            findings.add(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "[memory] transactions, batches and recent_values, "
+                            + ((transactions + batches + recent) >> 20)
+                            + " MB, need a heap of "
+                            + (needed >> 20)
+                            + " MB, found "
+                            + (heap >> 20)
+                            + " MB: start with WALSHADOW_JAVA_OPTIONS=-Xmx"
+                            + (needed >> 20) * 8 / 7
+                            + "m, or lower them");
+        }
+        long most = heap / VALUES_IN_HEAP;
+        long value = configuration.get(Settings.MEMORY_VALUE);
+        if (value > most) {
+            findings.add(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "[memory] value is "
+                            + (value >> 20)
+                            + " MB, which needs a heap of "
+                            + ((value * VALUES_IN_HEAP) >> 20)
+                            + " MB: start with WALSHADOW_JAVA_OPTIONS=-Xmx"
+                            + ((value * VALUES_IN_HEAP) >> 20)
+                            + "m, or set it to "
+                            + (most >> 20)
+                            + "MB");
         }
     }
 
@@ -144,6 +266,39 @@ final class Preflight {
         }
     }
 
+    /** Where the state directory is not there yet, what it would lie in decides. */
+    private void checkServerUser() {
+        Path nearest = state.root();
+        while (!Files.isDirectory(nearest) && nearest.getParent() != null) {
+            nearest = nearest.getParent();
+        }
+        ServerUser.of(configuration.find(Settings.SHADOW_USER).orElse(null))
+                .requireEnterable(nearest);
+    }
+
+    /** What a resume may need of the store, it needs when the source has recycled WAL only. */
+    private void checkBackup() {
+        if (manifest == null) {
+            StoredBackup.look(configuration);
+        }
+    }
+
+    private SlotUse slotUse() {
+        if (manifest == null) {
+            return SlotUse.MADE;
+        }
+        return configuration.find(Settings.BACKUP_URL).isPresent()
+                ? SlotUse.REPLACEABLE
+                : SlotUse.RESUMED;
+    }
+
+    private void checkBinaries() {
+        ShadowBinaries.find(
+                configuration.find(Settings.SHADOW_BINARIES).orElse(null),
+                major,
+                () -> EmbeddedPostgresBinaries.unpack(major));
+    }
+
     private void checkReplication() {
         try (ReplicationConnection connection = ReplicationConnection.connect(source.settings())) {
             if (connection.isStandby()) {
@@ -157,10 +312,27 @@ final class Preflight {
             identity = connection.identifySystem();
             segmentSize = connection.walSegmentSize();
         }
+        checkSpool();
         if (manifest != null) {
             manifest.requireSource(identity.systemIdentifier(), state.manifest());
         }
         sourceFits = true;
+    }
+
+    private void checkSpool() {
+        long limit = configuration.get(Settings.WAL_SPOOL_MAX);
+        long least = WalSpool.Options.bytesLeast(segmentSize);
+        if (limit > 0 && limit < least) {
+            findings.add(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "[wal] spool_max is "
+                            + limit
+                            + " bytes, but the source's segments have "
+                            + (segmentSize >> 20)
+                            + " MB: give it "
+                            + (least >> 20)
+                            + "MB or more, or 0 to do without");
+        }
     }
 
     private void checkCatalog(TableSelection selection) throws SQLException {
@@ -169,10 +341,15 @@ final class Preflight {
             major = session.getMetaData().getDatabaseMajorVersion();
             serverVersion = session.getMetaData().getDatabaseProductVersion();
             String slot = configuration.get(Settings.SOURCE_SLOT);
-            SourceCheck.check(session, slot, manifest != null, findings);
+            SourceCheck.check(session, slot, slotUse(), findings);
+            Advice.slotLimit(session, findings);
+            long asked = System.currentTimeMillis();
+            long clock = SourceCheck.clockMillis(session);
+            HostCheck.clock("the source", asked, clock, System.currentTimeMillis(), findings);
             databases = reader.databases(session);
             superusers = reader.superusers(session);
         }
+        note(this::checkBinaries);
         checkDatabases();
         FollowedDatabases known = new FollowedDatabases(selectedDatabases, source, databases);
         followed = known;
@@ -184,7 +361,10 @@ final class Preflight {
         List<RelationDescriptor> all = new ArrayList<>();
         for (DatabaseDescriptor database : known.followed()) {
             try (Connection session = source.open(database.name())) {
-                all.addAll(reader.readAll(session));
+                List<RelationDescriptor> here = reader.readAll(session);
+                all.addAll(here);
+                Advice.rowSecurity(session, selection.of(here), findings);
+                FilterCheck.check(session, configuration.nameRules(), findings);
             }
         }
         relations = all;
@@ -202,7 +382,12 @@ final class Preflight {
     }
 
     private TargetTables checkTarget(ClickHouseClient client, TableSelection selection) {
-        client.ping();
+        Targets.ping(configuration);
+        Advice.targetVersion(String.valueOf(client.queryValue("SELECT version()")), findings);
+        ClusterCheck.check(client, findings);
+        long asked = System.currentTimeMillis();
+        long clock = Long.parseLong(String.valueOf(client.queryValue(TARGET_CLOCK)));
+        HostCheck.clock("ClickHouse", asked, clock, System.currentTimeMillis(), findings);
         long identifier = identity == null ? 0 : identity.systemIdentifier();
         FollowedDatabases known = followed;
         TargetTables tables =
@@ -211,15 +396,23 @@ final class Preflight {
                         client,
                         identifier,
                         source.settings(),
-                        oid -> known == null ? SourceEncoding.UTF8 : known.encoding(oid));
+                        oid -> known == null ? SourceEncoding.UTF8 : printing(known.encoding(oid)),
+                        scratch.renderer(SourceEncoding.UTF8.name()));
         if (identity != null && sourceFits) {
             RuleCheck.check(
                     configuration.nameRules(), tables.rules(), relations, selection, findings);
         }
-        if (identity != null && manifest == null) {
+        if (identity != null && manifestRead && manifest == null) {
+            if (ShadowMarkers.inspect(state.shadow()) == ShadowMarkers.State.INCOMPLETE) {
+                tables.leftUnfinished();
+            }
             tables.problems(selection.of(relations)).forEach(findings::addLine);
         }
         return tables;
+    }
+
+    private SourceEncoding printing(SourceEncoding encoding) {
+        return encoding.withRenderer(scratch.renderer(encoding.name()));
     }
 
     /** A database can have gone while it was followed: that is for the stream to tell. */

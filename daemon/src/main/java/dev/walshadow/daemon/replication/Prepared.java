@@ -6,6 +6,7 @@ import dev.walshadow.daemon.preflight.TableSelection;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.shadow.DatabaseInfo;
+import dev.walshadow.shadow.ScratchCluster;
 import dev.walshadow.source.replication.SystemIdentity;
 import java.util.List;
 import java.util.Optional;
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param databases which are followed; lives on with the stream
  * @param databaseRows the source's databases at the start
  * @param relations every relation of the followed databases
+ * @param scratch prints values of types that no codec knows; starts when it is first asked
+ * @param pause whether ClickHouse is to be left alone; lives on with the stream
  * @param superusers roles to read the shadow with, best first
  */
 record Prepared(
@@ -35,7 +38,9 @@ record Prepared(
         List<String> superusers,
         TableSelection selection,
         ClickHouseClient client,
-        TargetTables tables) {
+        TargetTables tables,
+        ScratchCluster scratch,
+        Pause pause) {
 
     boolean firstAttach() {
         return manifest == null;

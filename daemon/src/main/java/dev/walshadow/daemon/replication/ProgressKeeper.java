@@ -6,6 +6,8 @@ import dev.walshadow.pipeline.Watermark;
 import dev.walshadow.source.replication.StandbyStatus;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,12 +22,25 @@ final class ProgressKeeper {
 
     private final Path file;
     private final StandbyStatus status;
+    private final LongConsumer floorKept;
+    private final LongSupplier shapesPosition;
     private Manifest manifest;
     private long nextWrite;
 
-    ProgressKeeper(Path file, StandbyStatus status, Manifest manifest) {
+    /**
+     * @param floorKept told the resume floor when it is durable
+     * @param shapesPosition of the newest capture in the descriptor log
+     */
+    ProgressKeeper(
+            Path file,
+            StandbyStatus status,
+            Manifest manifest,
+            LongConsumer floorKept,
+            LongSupplier shapesPosition) {
         this.file = file;
+        this.shapesPosition = shapesPosition;
         this.status = status;
+        this.floorKept = floorKept;
         this.manifest = manifest;
     }
 
@@ -58,7 +73,8 @@ final class ProgressKeeper {
                         manifest.bootstrapStart(),
                         floor,
                         Math.max(watermark.durableLsn(), manifest.durablePosition()),
-                        handedOn);
+                        handedOn,
+                        shapesPosition.getAsLong());
         if (!next.equals(manifest)) {
             try {
                 next.write(file);
@@ -73,6 +89,7 @@ final class ProgressKeeper {
             }
             manifest = next;
         }
+        floorKept.accept(floor);
         status.advanceWrite(handedOn);
         status.advanceApply(manifest.durablePosition());
         if (shadowApplied > 0) {

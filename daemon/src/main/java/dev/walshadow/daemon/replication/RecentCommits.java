@@ -1,5 +1,7 @@
 package dev.walshadow.daemon.replication;
 
+import dev.walshadow.daemon.monitor.CommitLatency;
+import dev.walshadow.pipeline.SourceSnapshot;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.TransactionRecord;
 import dev.walshadow.postgres.wal.WalRecord;
@@ -11,13 +13,18 @@ import dev.walshadow.postgres.wal.WalRecord;
 final class RecentCommits {
     private static final int CAPACITY = 1 << 15;
 
+    private final CommitLatency latency;
     private final TransactionRecord end;
     private final int[] xids = new int[CAPACITY];
     private final long[] positions = new long[CAPACITY];
     private int count;
     private int next;
 
-    RecentCommits(int majorVersion) {
+    /**
+     * @param latency told of every commit, too
+     */
+    RecentCommits(int majorVersion, CommitLatency latency) {
+        this.latency = latency;
         end = new TransactionRecord(majorVersion);
     }
 
@@ -28,6 +35,7 @@ final class RecentCommits {
         end.wrap(record);
         if (end.isCommit()) {
             add(end.xid(), record.nextLsn());
+            latency.committed(record.nextLsn(), end.timestampMicros());
         }
     }
 
@@ -38,31 +46,15 @@ final class RecentCommits {
         count = Math.min(count + 1, CAPACITY);
     }
 
-    /**
-     * Whether a snapshot sees every one of these commits up to {@code position}.
-     *
-     * @param xmax first xid that the snapshot does not know
-     * @param inProgress xids that it takes for running
-     */
-    synchronized boolean areSeen(long position, long xmax, long[] inProgress) {
+    /** The position up to which the snapshot sees every one of these commits. */
+    synchronized long seenUpTo(SourceSnapshot snapshot) {
+        long position = snapshot.insertPosition();
         for (int i = 0; i < count; i++) {
             int at = (next - 1 - i) & (CAPACITY - 1);
-            if (positions[at] <= position && isHidden(xids[at], xmax, inProgress)) {
-                return false;
+            if (positions[at] <= position && snapshot.hides(xids[at])) {
+                position = positions[at] - 1;
             }
         }
-        return true;
-    }
-
-    private static boolean isHidden(int xid, long xmax, long[] inProgress) {
-        if (xid - (int) xmax >= 0) {
-            return true;
-        }
-        for (long running : inProgress) {
-            if ((int) running == xid) {
-                return true;
-            }
-        }
-        return false;
+        return position;
     }
 }

@@ -10,6 +10,7 @@ import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.RelationChange;
 import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
+import dev.walshadow.pipeline.TargetTables;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -39,8 +40,9 @@ final class ReplicatedTables implements CatalogCapture.Changes {
     }
 
     @Override
-    public void changed(long position, long firstLsn, List<DescriptorLog.Change> changes)
+    public void changed(CatalogCapture.Occasion occasion, List<DescriptorLog.Change> changes)
             throws InterruptedException {
+        long position = occasion.position();
         List<RelationChange> selected = new ArrayList<>();
         for (DescriptorLog.Change change : changes) {
             RelationDescriptor before = selected(change.before(), position - 1);
@@ -50,10 +52,11 @@ final class ReplicatedTables implements CatalogCapture.Changes {
                         (before == null && change.before() != null)
                                 || (after != null && isNewlyFollowed(after, position))
                                 || (after != null && hasForeignStorage(after, position));
-                selected.add(new RelationChange(before, after, older));
+                boolean rewritten = after != null && hasTransientStorage(after, occasion);
+                selected.add(new RelationChange(before, after, older, rewritten));
             }
         }
-        hand(position, firstLsn, selected);
+        hand(position, occasion.firstLsn(), selected);
     }
 
     private @Nullable RelationDescriptor selected(
@@ -66,7 +69,23 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         return selects(selection, databases, log, relation, position);
     }
 
-    static boolean selects(
+    /** For tables that an earlier process followed. */
+    static TargetTables.Selected selected(
+            TableSelection selection, FollowedDatabases databases, DescriptorLog log) {
+        return new TargetTables.Selected() {
+            @Override
+            public boolean test(RelationDescriptor relation, long position) {
+                return selects(selection, databases, log, relation, position);
+            }
+
+            @Override
+            public boolean dropsRows(RelationDescriptor relation) {
+                return selection.decisions().dropsRows(relation.name());
+            }
+        };
+    }
+
+    private static boolean selects(
             TableSelection selection,
             FollowedDatabases databases,
             DescriptorLog log,
@@ -83,14 +102,45 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         Set<Long> known = new HashSet<>();
         pipeline.tables()
                 .forEach(table -> known.add(key(table.databaseOid(), table.relationOid())));
-        List<RelationChange> missing = new ArrayList<>();
-        for (RelationDescriptor relation : log.active(position)) {
-            if (!known.contains(key(relation.databaseOid(), relation.oid()))
-                    && selects(relation, position)) {
-                missing.add(new RelationChange(null, relation, true));
-            }
+        List<RelationDescriptor> missing =
+                selected(position).stream()
+                        .filter(each -> !known.contains(key(each.databaseOid(), each.oid())))
+                        .toList();
+        if (!missing.isEmpty()) {
+            pipeline.take(position, missing);
         }
-        hand(position, position, missing);
+    }
+
+    /** All tables to be followed, by their shapes of this position. */
+    List<RelationDescriptor> selected(long position) {
+        return log.active(position).stream()
+                .filter(relation -> selects(relation, position))
+                .toList();
+    }
+
+    /** A table, whether selected or not; null if there is none of this name. */
+    @Nullable RelationDescriptor find(String name, long position) {
+        return log.active(position).stream()
+                .filter(relation -> "rmp".indexOf(relation.kind()) >= 0)
+                .filter(relation -> relation.name().toString().equals(name))
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** What a partition's rows belong to; null if it is no partition, or the log lacks it. */
+    @Nullable RelationDescriptor rootOf(RelationDescriptor relation, long position) {
+        return relation.partition()
+                ? Partitions.root(relation, Partitions.at(log, position))
+                : null;
+    }
+
+    TableSelection selection() {
+        return selection;
+    }
+
+    /** What the log knows ends here. */
+    long knownUpTo() {
+        return log.lastLsn();
     }
 
     private static long key(int databaseOid, int relationOid) {
@@ -112,6 +162,19 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         return owner != null && owner.oid() != after.oid();
     }
 
+    /** Storage is numbered as the relation that it was made for: one that is gone again. */
+    private boolean hasTransientStorage(
+            RelationDescriptor after, CatalogCapture.Occasion occasion) {
+        if (after.locator() == null || after.locator().relationNumber() == after.oid()) {
+            return false;
+        }
+        int madeFor = after.locator().relationNumber();
+        long position = occasion.position();
+        return occasion.named().test(madeFor)
+                && log.find(after.databaseOid(), madeFor, position) == null
+                && log.find(after.databaseOid(), madeFor, position - 1) == null;
+    }
+
     private void hand(long position, long firstLsn, List<RelationChange> selected)
             throws InterruptedException {
         if (!selected.isEmpty()) {
@@ -120,23 +183,25 @@ final class ReplicatedTables implements CatalogCapture.Changes {
     }
 
     /**
-     * For what changed while the initial load ran. Commits of that time were decoded with the
-     * shapes and the storage from before it, so rows in newer storage, and of newer tables, are not
-     * here: such a table is loaded anew.
+     * For what changed while the initial load ran, and what a transaction changed that began before
+     * it. Commits of that time were decoded with the shapes and the storage from before it, and
+     * what such a transaction did before the stream is not here, so rows in newer storage, and of
+     * newer tables, are missing: such a table is loaded anew.
      */
-    CatalogCapture.Changes duringInitialLoad() {
-        return (position, firstLsn, changes) -> {
+    CatalogCapture.Changes unseenChanges() {
+        return (occasion, changes) -> {
+            long position = occasion.position();
             List<RelationChange> selected = new ArrayList<>();
             for (DescriptorLog.Change change : changes) {
                 RelationDescriptor before = selected(change.before(), position - 1);
                 RelationDescriptor after = selected(change.after(), position);
                 if (after != null && (before == null || differs(before, after))) {
-                    selected.add(new RelationChange(before, after, true));
+                    selected.add(new RelationChange(before, after, true, false));
                 } else if (before != null && after == null) {
-                    selected.add(new RelationChange(before, null, false));
+                    selected.add(new RelationChange(before, null, false, false));
                 }
             }
-            hand(position, firstLsn, selected);
+            hand(position, occasion.firstLsn(), selected);
         };
     }
 

@@ -6,11 +6,12 @@ import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.monitor.CommitLatency;
+import dev.walshadow.daemon.preflight.Findings;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
-import dev.walshadow.pipeline.PipelineEvents;
-import dev.walshadow.pipeline.TableState;
-import dev.walshadow.pipeline.TableStatus;
+import dev.walshadow.pipeline.BatchLimits;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.SegmentArchive;
@@ -19,8 +20,11 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -37,7 +41,7 @@ public final class Replication implements AutoCloseable {
 
     private static final long POLL_NANOS = 20_000_000L;
 
-    private final Configuration configuration;
+    private volatile Configuration configuration;
     private final StateDirectory state;
     private final SourceDatabase source;
     private final Prepared prepared;
@@ -45,6 +49,8 @@ public final class Replication implements AutoCloseable {
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private final FirstAttach firstAttach;
     private final Thread worker;
+    private final Observations seen = new Observations();
+    private final SourceWatch watch;
 
     private volatile @Nullable Assembly assembly;
     private volatile boolean closing;
@@ -59,6 +65,13 @@ public final class Replication implements AutoCloseable {
         this.source = source;
         this.prepared = prepared;
         this.firstAttach = new FirstAttach(configuration, state, source, prepared, this::assemble);
+        this.watch =
+                new SourceWatch(
+                        source,
+                        configuration.get(Settings.SOURCE_SLOT),
+                        configuration.get(Settings.SOURCE_POLL_INTERVAL),
+                        seen.clock,
+                        this::sourceEnd);
         this.worker = Thread.ofPlatform().name("wal-pump").unstarted(this::work);
     }
 
@@ -68,11 +81,27 @@ public final class Replication implements AutoCloseable {
      * @throws ConfigurationException with every finding; nothing was changed
      */
     public static Replication start(Configuration configuration, StateDirectory state) {
-        SourceDatabase source = SourceDatabase.of(configuration);
+        SourceDatabase source = OfflineCheck.source(configuration);
         Prepared prepared = new Preflight(configuration, state, source).check();
+        if (!prepared.pause().describe().isEmpty()) {
+            LOG.warn("{}", prepared.pause().describe());
+        }
         Replication replication = new Replication(configuration, state, source, prepared);
         replication.worker.start();
+        replication.watch.start();
         return replication;
+    }
+
+    /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
+    public static Findings check(Configuration configuration) {
+        SourceDatabase source = OfflineCheck.source(configuration);
+        StateDirectory state = StateDirectory.unlocked(configuration.get(Settings.STATE_DIR));
+        return new Preflight(configuration, state, source).look();
+    }
+
+    private long sourceEnd() {
+        Assembly parts = assembly;
+        return parts == null ? 0 : Math.max(parts.live.serverEnd(), parts.pump.received());
     }
 
     private void work() {
@@ -114,19 +143,18 @@ public final class Replication implements AutoCloseable {
                         manifest.segmentSize());
         StreamSnapshot from =
                 new SegmentArchive(state.archive(), pages).resumeAt(manifest.resumeFloor());
-        DescriptorLog log = DescriptorLog.open(state.descriptorLog(), manifest.systemIdentifier());
+        DescriptorLog log =
+                DescriptorLog.open(
+                        state.descriptorLog(),
+                        manifest.systemIdentifier(),
+                        manifest.shapesPosition());
         prepared.databases().resume(log, manifest.durablePosition());
         prepared.tables()
                 .resume(
                         log,
                         manifest.durablePosition(),
-                        (relation, position) ->
-                                ReplicatedTables.selects(
-                                        prepared.selection(),
-                                        prepared.databases(),
-                                        log,
-                                        relation,
-                                        position));
+                        ReplicatedTables.selected(prepared.selection(), prepared.databases(), log));
+        UnfinishedLoad.forget(state);
         Assembly parts = assemble(log, from, manifest.resumeFloor(), manifest);
         LOG.info(
                 "resuming at {}; durable up to {}",
@@ -148,7 +176,7 @@ public final class Replication implements AutoCloseable {
         if (differ || log.lastLsn() > manifest.durablePosition()) {
             parts.pump.ask(new Reconfiguration(parts, manifest, differ));
         }
-        InitialLoad.deliverDeferred(parts, state, source, prepared, null);
+        InitialLoad.deliverDeferred(parts, state, source, prepared, null, () -> {});
         parts.shadow.start();
         parts.pump.run();
     }
@@ -190,20 +218,9 @@ public final class Replication implements AutoCloseable {
                         from,
                         decodeFrom,
                         manifest,
-                        new Events());
+                        seen);
         assembly = parts;
         return parts;
-    }
-
-    private static final class Events implements PipelineEvents {
-        @Override
-        public void targetReachable(boolean reachable, String reason) {
-            if (reachable) {
-                LOG.info("ClickHouse answers again");
-            } else {
-                LOG.warn("ClickHouse does not answer: {}; waiting for it", reason);
-            }
-        }
     }
 
     /** Returns after {@link #close}; throws what ended the replication. */
@@ -278,46 +295,107 @@ public final class Replication implements AutoCloseable {
     }
 
     /**
-     * Has a table loaded anew from the source, whatever its state; returns when that has begun.
+     * Does what somebody asks of single tables; returns when it is durable or has begun.
      *
-     * @param name {@code schema.table}
+     * @throws IllegalArgumentException if it cannot be done; nothing was changed
      */
-    public ObjectNode resync(JsonMapper json, String name) throws InterruptedException {
+    public ObjectNode tables(JsonMapper json, TableRequest request) throws InterruptedException {
         Assembly parts = assembly;
         if (parts == null || !firstAttach.isDone()) {
             throw new IllegalArgumentException(
                     "the initial load is not finished: " + firstAttach.describe());
         }
-        TableStatus table =
-                parts.pipeline.tables().stream()
-                        .filter(each -> each.name().toString().equals(name))
-                        .filter(each -> each.state() != TableState.DROPPED)
-                        .findFirst()
-                        .orElseThrow(() ->
-                                new IllegalArgumentException(
-                                        "no table that is followed has the name '" + name + "'"));
-        CountDownLatch begun = new CountDownLatch(1);
-        parts.pump.ask(position -> {
-            parts.pipeline.reload(
-                    table.databaseOid(), table.relationOid(), position, "a resync was asked for");
-            begun.countDown();
-        });
-        while (!begun.await(POLL_NANOS, TimeUnit.NANOSECONDS)) {
-            if (ended.getCount() == 0) {
-                throw new IllegalStateException("the replication has ended");
+        prepared.pause().requireRunning();
+        TableErrand errand =
+                new TableErrand(
+                        request,
+                        parts,
+                        state.tableDecisions(),
+                        prepared.identity().systemIdentifier());
+        parts.pump.ask(errand);
+        while (true) {
+            try {
+                ObjectNode answer = json.createObjectNode().put("ok", true);
+                var names = answer.putArray("tables");
+                errand.result().get(POLL_NANOS, TimeUnit.NANOSECONDS).forEach(names::add);
+                return answer;
+            } catch (TimeoutException e) {
+                if (ended.getCount() == 0) {
+                    throw new IllegalStateException("the replication has ended", e);
+                }
+            } catch (ExecutionException e) {
+                throw new IllegalArgumentException(
+                        Objects.requireNonNull(e.getCause()).getMessage(), e);
             }
         }
-        return json.createObjectNode().put("ok", true).put("table", name);
+    }
+
+    /** What {@code walshadow prepared --json} prints. */
+    public ObjectNode preparedTransactions(JsonMapper json) {
+        Assembly parts = assembly;
+        return new PreparedReport(source, prepared.databases())
+                .of(
+                        json,
+                        parts == null ? List.of() : parts.buffer.prepared(),
+                        parts == null ? 0 : parts.pump.handedOn());
+    }
+
+    /**
+     * From now on the settings that can change while it runs are those.
+     *
+     * @throws dev.walshadow.base.WalshadowException if ClickHouse cannot be reached by them;
+     *     nothing was changed
+     */
+    public void use(Configuration wanted) {
+        Assembly parts = assembly;
+        LiveTarget target = new LiveTarget(wanted, prepared.client());
+        target.check(
+                prepared.identity().systemIdentifier(),
+                parts == null ? 0 : parts.pipeline.writtenWatermark());
+        target.use();
+        configuration = wanted;
+        watch.askEvery(wanted.get(Settings.SOURCE_POLL_INTERVAL));
+        if (parts != null) {
+            parts.pipeline.limitBatches(
+                    new BatchLimits(
+                            wanted.get(Settings.BATCH_ROWS),
+                            wanted.get(Settings.BATCH_BYTES),
+                            wanted.get(Settings.BATCH_AGE)));
+        }
+    }
+
+    /** Leaves ClickHouse alone until {@link #resume}, over restarts too. */
+    public ObjectNode pause(JsonMapper json, String reason) throws InterruptedException {
+        ObjectNode answer = json.createObjectNode().put("ok", true);
+        prepared.pause().pause(reason, answer);
+        return answer;
+    }
+
+    public ObjectNode resume(JsonMapper json) {
+        ObjectNode answer = json.createObjectNode().put("ok", true);
+        prepared.pause().resume(answer);
+        return answer;
+    }
+
+    /** How long commits took to arrive. */
+    public CommitLatency latency() {
+        return seen.latency;
     }
 
     /** What {@code walshadow status --json} prints. */
     public ObjectNode status(JsonMapper json) {
-        return Status.of(json, configuration, prepared, firstAttach, assembly, failure.get());
+        Assembly parts = assembly;
+        ObjectNode status = Status.of(json, prepared, firstAttach, parts, failure.get());
+        if (parts != null) {
+            Stages.write(status, configuration, parts, seen, watch);
+        }
+        return status;
     }
 
     @Override
     public void close() {
         closing = true;
+        watch.close();
         Assembly parts = assembly;
         firstAttach.close();
         if (parts != null) {

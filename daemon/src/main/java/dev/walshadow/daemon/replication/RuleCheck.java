@@ -53,7 +53,7 @@ final class RuleCheck {
                                     known.keySet().stream().map(RelationName::toString).toList()));
             return;
         }
-        if (!selection.matches(name)) {
+        if (!selection.matches(name) && !selection.decisions().isRemoved(name)) {
             finding(section + " is about a table that [tables] include and exclude leave out");
             return;
         }

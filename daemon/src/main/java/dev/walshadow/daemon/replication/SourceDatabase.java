@@ -72,8 +72,16 @@ public final class SourceDatabase {
         }
     }
 
+    /** Rows that row-level security would hide are an error: they must not look deleted. */
     private static Connection open(ConnectionSettings to) throws SQLException {
-        return DriverManager.getConnection(to.jdbcUrl(), to.jdbcProperties());
+        Connection session = DriverManager.getConnection(to.jdbcUrl(), to.jdbcProperties());
+        try (Statement statement = session.createStatement()) {
+            statement.execute("SET row_security = off");
+            return session;
+        } catch (SQLException e) {
+            session.close();
+            throw e;
+        }
     }
 
     /** A session on another database of the same server. */
@@ -106,6 +114,15 @@ public final class SourceDatabase {
                 ResultSet row = statement.executeQuery("SELECT pg_current_wal_insert_lsn()")) {
             row.next();
             return recordEnd(Lsn.parse(row.getString(1)), segmentSize);
+        }
+    }
+
+    /** Whether data pages have checksums. */
+    static boolean hasChecksums(Connection session) throws SQLException {
+        try (Statement statement = session.createStatement();
+                ResultSet row = statement.executeQuery("SHOW data_checksums")) {
+            row.next();
+            return row.getString(1).equals("on");
         }
     }
 

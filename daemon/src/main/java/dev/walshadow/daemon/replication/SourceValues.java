@@ -2,6 +2,7 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.Backoff;
 import dev.walshadow.catalog.RelationDescriptor;
+import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.pipeline.SourceLookup;
 import dev.walshadow.shadow.CatalogReader;
 import java.sql.Connection;
@@ -23,7 +24,9 @@ import org.slf4j.LoggerFactory;
  */
 final class SourceValues implements SourceLookup {
     private static final Logger LOG = LoggerFactory.getLogger(SourceValues.class);
+    private static final String INSUFFICIENT_PRIVILEGE = "42501";
     private static final long RETRY_CEILING_MILLIS = 5_000;
+    private static final long VISIBLE_CEILING_MILLIS = 1_000;
 
     /** Where the followed databases are now. */
     interface Databases {
@@ -33,29 +36,91 @@ final class SourceValues implements SourceLookup {
         boolean isGone(int oid);
     }
 
-    private final Databases databases;
-    private final Map<Integer, Connection> sessions = new HashMap<>();
+    /** In front of a bytea's digits. */
+    private static final int HEX_PREFIX = 2;
 
-    SourceValues(Databases databases) {
+    private final Databases databases;
+    private final int valueBytes;
+    private final Map<Integer, Connection> sessions = new HashMap<>();
+    private volatile @Nullable String waits;
+
+    /**
+     * @param valueBytes the largest value that is asked for
+     */
+    SourceValues(Databases databases, int valueBytes) {
         this.databases = databases;
+        this.valueBytes = valueBytes;
     }
 
     @Override
     public synchronized @Nullable List<@Nullable String> select(
-            RelationDescriptor relation, Row row, List<Integer> columns)
+            RelationDescriptor relation, Place place, List<Integer> columns)
             throws InterruptedException {
         Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
         while (true) {
             try {
-                return ask(session(relation.databaseOid()), relation.oid(), row, columns);
+                Connection session = session(relation.databaseOid());
+                List<@Nullable String> found = ask(session, relation.oid(), place, columns);
+                if (found == null) {
+                    awaitVisible(session, place.topXid());
+                    found = ask(session, relation.oid(), place, columns);
+                }
+                waits = null;
+                return found;
             } catch (SQLException e) {
                 if (databases.isGone(relation.databaseOid())) {
+                    waits = null;
                     return null;
                 }
-                LOG.warn("the source cannot be asked for a value: {}; trying again", e.toString());
+                String reason = reason(relation, e);
+                waits = reason;
+                LOG.warn("{}; trying again", reason);
                 forget(relation.databaseOid());
                 backoff.pause();
             }
+        }
+    }
+
+    /** Why an answer of the source is waited for; null while none is missing. */
+    @Nullable String waits() {
+        return waits;
+    }
+
+    private String reason(RelationDescriptor relation, SQLException failure) {
+        if (!INSUFFICIENT_PRIVILEGE.equals(failure.getSQLState())) {
+            return "the source cannot be asked for a value of "
+                    + relation.label()
+                    + ": "
+                    + failure.getMessage();
+        }
+        String schema = identifier(relation.name().schema());
+        String role = role(relation.databaseOid());
+        return DaemonCodes.SOURCE_RIGHTS
+                + " an UPDATE left values of "
+                + relation.label()
+                + " unchanged, and the source does not let its role read them: "
+                + failure.getMessage()
+                + "; run GRANT USAGE ON SCHEMA "
+                + schema
+                + " TO "
+                + role
+                + "; GRANT SELECT ON "
+                + schema
+                + "."
+                + identifier(relation.name().name())
+                + " TO "
+                + role
+                + ", and with row-level security ALTER ROLE "
+                + role
+                + " BYPASSRLS";
+    }
+
+    private String role(int database) {
+        try {
+            Connection open = sessions.get(database);
+            return open == null ? "walshadow" : identifier(open.getMetaData().getUserName());
+        } catch (SQLException e) {
+            return "walshadow";
         }
     }
 
@@ -68,17 +133,40 @@ final class SourceValues implements SourceLookup {
         return open;
     }
 
+    /** A commit waits for synchronous standbys, say, before other sessions see it. */
+    private static void awaitVisible(Connection session, int xid)
+            throws SQLException, InterruptedException {
+        Backoff backoff = new Backoff(VISIBLE_CEILING_MILLIS);
+        while (isRunning(session, xid)) {
+            backoff.pause();
+        }
+    }
+
+    /** Differences of transaction ids are circular. */
+    private static boolean isRunning(Connection session, int xid) throws SQLException {
+        String sql =
+                """
+                SELECT (%1$d::bigint - pg_snapshot_xmax(s)::text::bigint) & 4294967295 < 2147483648
+                    OR EXISTS (SELECT FROM pg_snapshot_xip(s) x
+                        WHERE (%1$d::bigint - x::text::bigint) & 4294967295 = 0)
+                FROM pg_current_snapshot() s\
+                """
+                        .formatted(xid);
+        try (Statement statement = session.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getBoolean(1);
+        }
+    }
+
     /** By the names that the table and its columns have now, which need not be those of the WAL. */
-    private static @Nullable List<@Nullable String> ask(
-            Connection session, int relationOid, Row row, List<Integer> columns)
+    private @Nullable List<@Nullable String> ask(
+            Connection session, int relationOid, Place place, List<Integer> columns)
             throws SQLException {
         RelationDescriptor now = current(session, relationOid);
         while (now != null) {
-            String condition = condition(now, row);
-            if (condition == null) {
-                return null;
-            }
-            List<@Nullable String> values = query(session, sql(now, condition, columns), columns);
+            String sql = sql(now, condition(place), columns);
+            List<@Nullable String> values = query(session, sql, columns);
             RelationDescriptor after = values != null ? now : current(session, relationOid);
             if (values != null || (after != null && after.name().equals(now.name()))) {
                 return values;
@@ -125,8 +213,7 @@ final class SourceValues implements SourceLookup {
     }
 
     /** format('%s') prints by the type's output function, where a cast to text may not. */
-    private static String sql(
-            RelationDescriptor relation, String condition, List<Integer> columns) {
+    private String sql(RelationDescriptor relation, String condition, List<Integer> columns) {
         String selected =
                 columns.stream()
                         .map(number -> printed(column(relation, number)))
@@ -143,30 +230,25 @@ final class SourceValues implements SourceLookup {
                 + condition;
     }
 
-    private static String printed(@Nullable String column) {
-        return column == null
-                ? "NULL" // dropped meanwhile: nobody will see it
-                : "CASE WHEN " + column + " IS NOT NULL THEN format('%s', " + column + ") END";
-    }
-
-    /** Null if the table no longer has the columns to find the row by. */
-    private static @Nullable String condition(RelationDescriptor relation, Row row) {
-        return switch (row) {
-            case Key key -> condition(relation, key);
-            case Place place -> condition(place);
-        };
-    }
-
-    private static @Nullable String condition(RelationDescriptor relation, Key key) {
-        List<String> conditions = new ArrayList<>();
-        for (int i = 0; i < key.columns().size(); i++) {
-            String column = column(relation, key.columns().get(i));
-            if (column == null) {
-                return null;
-            }
-            conditions.add(column + " = '" + key.values().get(i).replace("'", "''") + "'");
+    /** A value beyond the limit is newer than what is asked for: it comes through the stream. */
+    private String printed(@Nullable String column) {
+        if (column == null) {
+            return "NULL"; // dropped meanwhile: nobody will see it
         }
-        return String.join(" AND ", conditions);
+        String text = "format('%s', " + column + ")";
+        return "CASE WHEN "
+                + column
+                + " IS DISTINCT FROM NULL AND pg_column_size("
+                + column
+                + ") <= "
+                + valueBytes
+                + " AND octet_length("
+                + text
+                + ") <= "
+                + (2L * valueBytes + HEX_PREFIX)
+                + " THEN "
+                + text
+                + " END";
     }
 
     private static String condition(Place place) {

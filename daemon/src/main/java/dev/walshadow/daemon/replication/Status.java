@@ -1,14 +1,16 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.catalog.DatabaseDescriptor;
-import dev.walshadow.daemon.config.Configuration;
-import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.catalog.RelationName;
+import dev.walshadow.daemon.state.TableDecisions;
+import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.PipelineMetrics;
 import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.pipeline.Watermark;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.shadow.ShadowCluster;
+import dev.walshadow.source.spool.SpoolStatus;
 import java.util.Collection;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +24,6 @@ final class Status {
 
     static ObjectNode of(
             JsonMapper json,
-            Configuration configuration,
             Prepared prepared,
             FirstAttach firstAttach,
             @Nullable Assembly parts,
@@ -31,10 +32,9 @@ final class Status {
         String phase =
                 failure != null ? "failed" : firstAttach.isDone() ? "streaming" : "bootstrap";
         root.put("phase", phase);
+        prepared.pause().write(root);
         root.put("source", prepared.sourceName());
-        root.put(
-                "target",
-                configuration.get(Settings.CLICKHOUSE_URL).replaceFirst("//[^/@]*@", "//"));
+        root.put("target", prepared.client().endpoint());
         if (failure != null) {
             root.put("failure", String.valueOf(failure.getMessage()));
         }
@@ -43,20 +43,25 @@ final class Status {
         }
         databases(root.putArray("databases"), prepared.databases());
         positions(root, parts);
+        spool(root.putObject("spool"), parts.spool.status());
         counters(root, parts.pipeline.metrics());
         ShadowCluster.Health health = parts.shadow.health();
         root.putObject("shadow")
                 .put("running", health.running())
                 .put("pid", health.pid())
+                .put("connected", parts.sender.connected())
                 .put("restarts", health.restarts())
+                .put("last_failure", health.lastFailure())
                 .put("applied", Lsn.format(parts.sender.appliedLsn()))
                 .put("holds", parts.capture.holds())
-                .put("hold_millis", parts.capture.holdNanos() / 1_000_000);
+                .put("hold_millis", parts.capture.holdNanos() / 1_000_000)
+                .put("hold_seconds", parts.capture.holdNanos() / 1e9);
         if (!firstAttach.isDone()) {
             firstAttach.progress(root.putObject("bootstrap"));
         }
         loads(root.putArray("loads"), parts.loads.running());
-        boolean whole = tables(root.putArray("tables"), parts.pipeline.tables());
+        decisions(root, prepared.selection().decisions());
+        boolean whole = tables(root.putArray("tables"), parts.pipeline);
         return root.put("ok", failure == null && whole);
     }
 
@@ -64,10 +69,20 @@ final class Status {
         databases.followed().stream().map(DatabaseDescriptor::name).sorted().forEach(into::add);
     }
 
+    private static void decisions(ObjectNode root, TableDecisions decisions) {
+        ArrayNode added = root.putArray("added");
+        decisions.added().stream().map(RelationName::toString).sorted().forEach(added::add);
+        ArrayNode removed = root.putArray("removed");
+        decisions.removed().keySet().stream()
+                .map(RelationName::toString)
+                .sorted()
+                .forEach(removed::add);
+    }
+
     private static void positions(ObjectNode root, Assembly parts) {
         Watermark watermark = parts.pipeline.watermark();
         long handedOn = parts.pump.handedOn();
-        root.put("received", Lsn.format(parts.pump.received()));
+        root.put("received", Lsn.format(Math.max(parts.source.received(), parts.pump.received())));
         root.put("handed_on", Lsn.format(handedOn));
         root.put("durable", Lsn.format(watermark.durableLsn()));
         root.put("lag_bytes", Math.max(0, handedOn - watermark.durableLsn()));
@@ -75,6 +90,27 @@ final class Status {
         root.put("wal_bytes", parts.pump.walBytes());
         root.put("open_transactions", parts.buffer.counters().live());
         root.put("spilled_bytes", parts.buffer.counters().spilledBytes());
+        String waits = parts.buffer.counters().waitsForDisk();
+        if (waits == null) {
+            waits = parts.values.waits();
+        }
+        if (waits != null) {
+            root.put("waits", waits);
+        }
+    }
+
+    private static void spool(ObjectNode into, SpoolStatus spool) {
+        into.put("state", spool.state());
+        if (!spool.reason().isEmpty()) {
+            into.put("reason", spool.reason());
+        }
+        into.put("bytes", spool.bytes());
+        into.put("bytes_limit", spool.bytesLimit());
+        into.put("headroom_bytes", spool.headroomBytes());
+        into.put("end", Lsn.format(spool.end()));
+        if (spool.durable() > 0) {
+            into.put("durable", Lsn.format(spool.durable()));
+        }
     }
 
     private static void counters(ObjectNode root, PipelineMetrics metrics) {
@@ -88,6 +124,9 @@ final class Status {
         root.put("commit_to_durable_millis", metrics.lastCommitToDurableMicros() / 1000);
         root.put("queued_bytes", metrics.queuedBytes());
         root.put("held_bytes", metrics.heldBytes());
+        root.put("waiting_bytes", metrics.deferredBytes());
+        root.put("undurable_transactions", metrics.undurableTransactions());
+        root.put("last_insert_seconds", metrics.lastInsertMicros() / 1e6);
     }
 
     private static void loads(ArrayNode into, Collection<LoadProgress> loads) {
@@ -109,11 +148,12 @@ final class Status {
     }
 
     /** Returns whether every table replicates. */
-    private static boolean tables(ArrayNode into, Collection<TableStatus> tables) {
+    private static boolean tables(ArrayNode into, Pipeline pipeline) {
         boolean whole = true;
-        for (TableStatus table : tables) {
-            into.addObject()
-                    .put("name", table.name().toString())
+        for (TableStatus table : pipeline.tables()) {
+            ObjectNode node = into.addObject();
+            changedValues(node, pipeline, table);
+            node.put("name", table.name().toString())
                     .put("target", table.targetDatabase() + "." + table.targetTable())
                     .put("state", table.state().name().toLowerCase(Locale.ROOT))
                     .put("rows", table.rows())
@@ -125,6 +165,24 @@ final class Status {
         return whole;
     }
 
+    private static void changedValues(ObjectNode table, Pipeline pipeline, TableStatus of) {
+        ObjectNode all = table.objectNode();
+        ObjectNode columns = table.objectNode();
+        pipeline.changedValues(of.databaseOid(), of.relationOid())
+                .forEach((column, counts) -> {
+                    ObjectNode own = columns.putObject(column);
+                    counts.forEach((policy, count) -> {
+                        String name = policy.name().toLowerCase(Locale.ROOT);
+                        own.put(name, count);
+                        all.put(name, all.path(name).asLong(0) + count);
+                    });
+                });
+        if (!columns.isEmpty()) {
+            table.set("values_changed", all);
+            table.set("columns_changed", columns);
+        }
+    }
+
     /** What somebody who waits in vain should know. */
     static String explain(
             Prepared prepared,
@@ -133,6 +191,10 @@ final class Status {
             @Nullable Throwable failure) {
         if (failure != null) {
             return "the replication has failed: " + failure.getMessage();
+        }
+        String pause = prepared.pause().describe();
+        if (!pause.isEmpty()) {
+            return "the replication is " + pause;
         }
         if (parts == null || !firstAttach.isDone()) {
             return "the initial load is not finished: " + firstAttach.describe();

@@ -6,7 +6,7 @@ import dev.walshadow.bootstrap.reload.LoadShape;
 import dev.walshadow.bootstrap.reload.TableLoad;
 import dev.walshadow.pipeline.LoadTicket;
 import dev.walshadow.pipeline.Pipeline;
-import dev.walshadow.postgres.Lsn;
+import dev.walshadow.pipeline.SourceSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Collection;
@@ -16,7 +16,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,11 +31,17 @@ final class TableLoads implements AutoCloseable {
     private static final int AT_ONCE = 2;
     private static final long RETRY_CEILING_MILLIS = 5_000;
     private static final long CHANGE_POLL_CEILING_MILLIS = 200;
+    private static final long ANEW_MILLIS = 500;
+    private static final long READ_PATIENCE_NANOS = 5_000_000_000L;
+    private static final long READ_POLL_MILLIS = 2;
 
     private final SourceDatabase source;
     private final FollowedDatabases databases;
     private final int segmentSize;
+    private final int sessions;
     private final RecentCommits commits;
+    private final LongSupplier readTo;
+    private final BiConsumer<LoadTicket, String> anew;
     private final Consumer<Throwable> fault;
     private final CompletableFuture<Pipeline> pipeline = new CompletableFuture<>();
     private final Semaphore places = new Semaphore(AT_ONCE);
@@ -43,18 +51,27 @@ final class TableLoads implements AutoCloseable {
     private volatile boolean closed;
 
     /**
+     * @param sessions that read one table
+     * @param readTo how far {@code commits} have been read
+     * @param anew asks for a later load of the same table, and says why
      * @param fault told what a load cannot mend: everything is to stop
      */
     TableLoads(
             SourceDatabase source,
             FollowedDatabases databases,
             int segmentSize,
+            int sessions,
             RecentCommits commits,
+            LongSupplier readTo,
+            BiConsumer<LoadTicket, String> anew,
             Consumer<Throwable> fault) {
+        this.readTo = readTo;
+        this.anew = anew;
         this.fault = fault;
         this.source = source;
         this.databases = databases;
         this.segmentSize = segmentSize;
+        this.sessions = sessions;
         this.commits = commits;
     }
 
@@ -109,21 +126,24 @@ final class TableLoads implements AutoCloseable {
         try {
             attempts(load, progress, into);
         } catch (QuarantineException e) {
-            into.quarantine(load, e);
+            into.loading().quarantine(load, e);
         }
     }
 
     private void attempts(LoadTicket load, LoadProgress progress, Pipeline into)
             throws InterruptedException {
         Backoff broken = new Backoff(RETRY_CEILING_MILLIS);
+        Backoff opened = new Backoff(CHANGE_POLL_CEILING_MILLIS);
+        OlderTransactions older = load.isAdded() ? new OlderTransactions(source) : null;
         Backoff differing = new Backoff(CHANGE_POLL_CEILING_MILLIS);
-        LOG.info(
-                "loading {} as of {}: {}",
-                load.shape().label(),
-                Lsn.format(load.position()),
-                load.reason());
+        LOG.info("loading {}: {}", load.shape().label(), load.reason());
         while (load.isWanted()) {
             try {
+                if (older != null && !older.haveEnded()) {
+                    progress.step("waiting for transactions from before the table was added");
+                    opened.pause();
+                    continue;
+                }
                 if (attempt(load, progress, into)) {
                     return;
                 }
@@ -137,13 +157,19 @@ final class TableLoads implements AutoCloseable {
                         e.getMessage());
                 broken.pause();
             }
+            if (load.isBegun() && load.isWanted()) {
+                // what is there is of one snapshot, and so is what was left out
+                Thread.sleep(ANEW_MILLIS);
+                anew.accept(load, "an earlier load of it was not finished");
+                return;
+            }
         }
     }
 
     /** False: the table is another one on the source by now, which the stream will tell. */
     private boolean attempt(LoadTicket load, LoadProgress progress, Pipeline into)
             throws InterruptedException, SQLException {
-        long[] last = new long[1];
+        AtomicLong last = new AtomicLong();
         TableLoad.Outcome outcome;
         places.acquire();
         try {
@@ -151,6 +177,9 @@ final class TableLoads implements AutoCloseable {
         } finally {
             // what comes now waits for the watermark, which another load's table may hold
             places.release();
+            if (!load.isBegun()) {
+                into.loading().forgetChanges(load);
+            }
         }
         if (!(outcome instanceof TableLoad.Outcome.Loaded(long count, long _))) {
             return false;
@@ -160,33 +189,82 @@ final class TableLoads implements AutoCloseable {
         try (Connection session = source.open()) {
             position = SourceDatabase.currentPosition(session, segmentSize);
         }
-        if (into.completeLoad(load, last[0], position)) {
+        if (into.loading().complete(load, last.get(), position)) {
             LOG.info("{} is loaded: {} rows", load.shape().label(), count);
         }
-        return true;
+        return !load.isSpoiled();
     }
 
     /** Hands the table's rows over; {@code last} gets the number of the last of them. */
     private TableLoad.Outcome read(
-            LoadTicket load, LoadProgress progress, Pipeline into, long[] last)
+            LoadTicket load, LoadProgress progress, Pipeline into, AtomicLong last)
             throws InterruptedException, SQLException {
         LoadShape form = LoadShape.of(load.shape(), load.mapping());
-        into.beginLoad(load, form.virtual(), form.mapping());
+        into.loading().begin(load, form.virtual(), form.mapping());
         return new TableLoad(
                         () -> databases.open(load.shape().databaseOid()),
-                        TableLoad.Options.defaults())
+                        TableLoad.Options.defaults(into.loading().valueLimit(load))
+                                .withSessions(sessions))
                 .run(
                         load.shape(),
                         load.mapping(),
-                        load.position(),
-                        (xmin, xmax, inProgress) ->
-                                commits.areSeen(load.position(), xmax, inProgress),
+                        new LoadChanges(load, into),
                         chunk -> {
                             rows.addAndGet(chunk.recordCount());
-                            last[0] = into.submitLoad(load, chunk);
-                            return last[0];
+                            return last.accumulateAndGet(
+                                    into.loading().submit(load, chunk), Math::max);
                         },
                         progress);
+    }
+
+    /** What is done with a load's table's changes until its snapshot is known. */
+    private final class LoadChanges implements TableLoad.Changes {
+        private final LoadTicket load;
+        private final Pipeline into;
+
+        LoadChanges(LoadTicket load, Pipeline into) {
+            this.load = load;
+            this.into = into;
+        }
+
+        @Override
+        public void keep() throws InterruptedException {
+            into.loading().keepChanges(load);
+        }
+
+        @Override
+        public long use(SourceSnapshot snapshot) throws InterruptedException {
+            if (load.isInPlace() && !isRead(snapshot.insertPosition())) {
+                return NO_POSITION;
+            }
+            long seen = commits.seenUpTo(snapshot);
+            long kept = load.position();
+            if (seen < kept || load.isSpoiled()) {
+                return NO_POSITION;
+            }
+            // in place little may come a second time; else the less has to be known, the better
+            long position = load.isInPlace() ? seen : kept;
+            into.loading().useSnapshot(load, position, snapshot);
+            return position;
+        }
+
+        /** Whether every commit that the snapshot can see has been read; waits for a while. */
+        private boolean isRead(long insertPosition) throws InterruptedException {
+            long end = SourceDatabase.recordEnd(insertPosition, segmentSize);
+            long deadline = System.nanoTime() + READ_PATIENCE_NANOS;
+            while (readTo.getAsLong() < end) {
+                if (System.nanoTime() - deadline >= 0) {
+                    return false;
+                }
+                Thread.sleep(READ_POLL_MILLIS);
+            }
+            return true;
+        }
+
+        @Override
+        public void forget() {
+            into.loading().forgetChanges(load);
+        }
     }
 
     @Override

@@ -3,32 +3,100 @@ package dev.walshadow.daemon.replication;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
+import dev.walshadow.clickhouse.Cluster;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.embedded.EmbeddedPostgresBinaries;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.encode.SourceEncoding;
+import dev.walshadow.pipeline.encode.ValueLimit;
+import dev.walshadow.pipeline.encode.ValueLimits;
 import dev.walshadow.pipeline.mapping.HashKey;
 import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.postgres.value.DatumRenderer;
+import dev.walshadow.shadow.ShadowBinaries;
 import dev.walshadow.source.replication.ConnectionSettings;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Opens the target as the configuration says. */
 public final class Targets {
+    /** Silence for so long is no answer: https to a port that speaks http, for one. */
+    private static final Duration PING_TIMEOUT = Duration.ofMinutes(1);
+
     private Targets() {}
 
     public static ClickHouseClient client(Configuration configuration) {
+        return new ClickHouseClient(options(configuration));
+    }
+
+    /** Fails, classified, unless ClickHouse answers soon and lets this user in. */
+    static void ping(Configuration configuration) {
+        try (ClickHouseClient client =
+                new ClickHouseClient(
+                        options(configuration).withTimeouts(PING_TIMEOUT, PING_TIMEOUT))) {
+            client.ping();
+        }
+    }
+
+    /** What is set by itself wins over what the URL has. */
+    static ClickHouseOptions options(Configuration configuration) {
+        ClickHouseOptions inUrl = ClickHouseOptions.at(configuration.get(Settings.CLICKHOUSE_URL));
+        String user = configuration.get(Settings.CLICKHOUSE_USER);
         String password =
                 configuration
                         .find(Settings.CLICKHOUSE_PASSWORD_FILE)
                         .map(PasswordFiles::firstLine)
                         .orElseGet(() -> configuration.get(Settings.CLICKHOUSE_PASSWORD));
-        ClickHouseOptions options =
-                ClickHouseOptions.at(configuration.get(Settings.CLICKHOUSE_URL))
-                        .withCredentials(configuration.get(Settings.CLICKHOUSE_USER), password);
-        return new ClickHouseClient(options);
+        return inUrl.withCredentials(
+                        user.equals(Settings.CLICKHOUSE_USER.defaultText()) ? inUrl.user() : user,
+                        password.isEmpty() ? inUrl.password() : password)
+                .withCompression(compresses(configuration, inUrl.endpoints()))
+                .withCluster(
+                        configuration
+                                .find(Settings.CLICKHOUSE_CLUSTER)
+                                .map(name ->
+                                        new Cluster(
+                                                name,
+                                                configuration.get(Settings.CLICKHOUSE_QUORUM)))
+                                .orElse(null));
+    }
+
+    private static boolean compresses(Configuration configuration, List<String> urls) {
+        String wanted = configuration.get(Settings.CLICKHOUSE_COMPRESSION);
+        return wanted.equals("auto")
+                ? !urls.stream().allMatch(Targets::isLoopback)
+                : wanted.equals("lz4");
+    }
+
+    /** Of literal addresses and {@code localhost}; no name is resolved for this. */
+    private static boolean isLoopback(String url) {
+        String host;
+        try {
+            host = new URI(url).getHost();
+        } catch (URISyntaxException e) {
+            return false; // the client says what is wrong with it
+        }
+        return host != null
+                && (host.equalsIgnoreCase("localhost")
+                        || host.startsWith("127.")
+                        || host.equals("[::1]"));
+    }
+
+    /** The largest values that arrive exact. */
+    static ValueLimits valueLimits(Configuration configuration) {
+        return new ValueLimits(
+                (int) Math.min(ValueLimit.NONE.bytes(), configuration.get(Settings.MEMORY_VALUE)),
+                ValueLimit.Oversized.valueOf(
+                        configuration.get(Settings.TABLES_OVERSIZED).toUpperCase(Locale.ROOT)),
+                configuration.nameRules().oversized());
     }
 
     public static TargetTables tables(
@@ -36,11 +104,13 @@ public final class Targets {
             ClickHouseClient client,
             long systemIdentifier,
             ConnectionSettings source,
-            IntFunction<SourceEncoding> encoding) {
+            IntFunction<SourceEncoding> encoding,
+            DatumRenderer renderer) {
         String metadata = configuration.get(Settings.CLICKHOUSE_METADATA_DATABASE);
         MappingRules rules =
                 MappingRules.defaults()
                         .withTime64(hasTime64(client))
+                        .withRenderer(renderer)
                         .withNames(
                                 configuration.get(Settings.CLICKHOUSE_DATABASE_PREFIX),
                                 metadata,
@@ -62,7 +132,12 @@ public final class Targets {
                                 configuration
                                         .get(Settings.TABLES_ON_DROP)
                                         .toUpperCase(Locale.ROOT)),
-                        configuration.get(Settings.TABLES_ON_DETACH).equals("retain")));
+                        configuration.get(Settings.TABLES_ON_DETACH).equals("retain"),
+                        configuration.get(Settings.TABLES_INITIAL_LOAD).equals("copy"),
+                        TargetTables.OnExisting.valueOf(
+                                configuration
+                                        .get(Settings.TABLES_ON_EXISTING)
+                                        .toUpperCase(Locale.ROOT))));
     }
 
     /**
@@ -84,6 +159,14 @@ public final class Targets {
                             + " salt_file");
         }
         return salt.isEmpty() ? null : HashKey.of(salt);
+    }
+
+    /** The shadow's server binaries. */
+    static Path binaries(Configuration configuration, int major) {
+        return ShadowBinaries.find(
+                configuration.find(Settings.SHADOW_BINARIES).orElse(null),
+                major,
+                () -> EmbeddedPostgresBinaries.unpack(major));
     }
 
     private static boolean hasTime64(ClickHouseClient client) {

@@ -1,7 +1,9 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.pipeline.Pipeline;
+import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.WalRecord;
+import dev.walshadow.postgres.wal.XLogLayout;
 import dev.walshadow.shadow.WalSender;
 import dev.walshadow.source.CatalogBoundary;
 import dev.walshadow.source.Decision;
@@ -24,7 +26,11 @@ import org.jspecify.annotations.Nullable;
 final class WalPump implements Runnable {
     /** What the pump does between chunks: the hand-off of the initial load, for one. */
     interface Between {
-        void atRecordEnd(long position) throws InterruptedException;
+        /**
+         * @param position the end of the last record that was handed on
+         * @param readTo no record that ends at or before it is still to come
+         */
+        void atRecordEnd(long position, long readTo) throws InterruptedException;
     }
 
     /** Something that only the pump may do, between records. */
@@ -59,6 +65,9 @@ final class WalPump implements Runnable {
     private long nextTidying = System.nanoTime();
     private boolean keepsProgress;
     private volatile @Nullable Throwable failure;
+
+    /** The last record seen is the checkpoint of a shutdown. */
+    private boolean shutdown;
 
     private volatile long received;
     private volatile long handedOn;
@@ -159,10 +168,15 @@ final class WalPump implements Runnable {
     /** The record sink of the stream. */
     void onRecord(WalRecord record, Decision decision, @Nullable CatalogBoundary boundary)
             throws InterruptedException {
+        shutdown =
+                record.resourceManager() == ResourceManager.XLOG
+                        && (record.info() & XLogLayout.XLR_RMGR_INFO_MASK)
+                                == XLogLayout.XLOG_CHECKPOINT_SHUTDOWN;
+        // first: what others make of a commit counts as known to loads
+        commits.onRecord(record);
         if (observer != null) {
             observer.onRecord(record);
         }
-        commits.onRecord(record);
         if (boundary != null && capture != null) {
             capture.hold(boundary);
         }
@@ -188,8 +202,12 @@ final class WalPump implements Runnable {
             }
             received = into.nextLsn();
             handedOn = into.lastRecordEnd();
+            if (shutdown && chunk.serverEnd() <= received) {
+                shutdown = false;
+                source.serverStops();
+            }
             if (between != null) {
-                between.atRecordEnd(handedOn);
+                between.atRecordEnd(handedOn, into.readTo());
             }
             for (int left = errands.size(); left > 0; left--) {
                 Objects.requireNonNull(errands.poll()).run(handedOn);

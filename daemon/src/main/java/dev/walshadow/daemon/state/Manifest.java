@@ -1,20 +1,13 @@
 package dev.walshadow.daemon.state;
 
 import dev.walshadow.base.ConfigurationException;
-import dev.walshadow.base.DurableFiles;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.postgres.Lsn;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.zip.CRC32C;
-import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.dataformat.toml.TomlMapper;
 
 /**
  * Where the stream stands, durable (I11): rewritten about once a second, read at start.
@@ -25,6 +18,8 @@ import tools.jackson.dataformat.toml.TomlMapper;
  * @param resumeFloor at or below the first record of every transaction that is not yet durable (I5)
  * @param durablePosition commit position up to which everything is durable in ClickHouse
  * @param handedOn record position up to which catalog boundaries have been captured
+ * @param shapesPosition of the newest capture in the descriptor log: one that ends before it is
+ *     damaged
  */
 public record Manifest(
         long systemIdentifier,
@@ -33,9 +28,9 @@ public record Manifest(
         long bootstrapStart,
         long resumeFloor,
         long durablePosition,
-        long handedOn) {
+        long handedOn,
+        long shapesPosition) {
     private static final int VERSION = 1;
-    private static final TomlMapper TOML = new TomlMapper();
 
     public void write(Path file) throws IOException {
         String body =
@@ -51,6 +46,7 @@ public record Manifest(
                         resume_floor = "%s"
                         durable_position = "%s"
                         handed_on = "%s"
+                        shapes_position = "%s"
                         """,
                         VERSION,
                         Long.toUnsignedString(systemIdentifier),
@@ -59,42 +55,14 @@ public record Manifest(
                         Lsn.format(bootstrapStart),
                         Lsn.format(resumeFloor),
                         Lsn.format(durablePosition),
-                        Lsn.format(handedOn));
-        String sealed = body + "checksum = \"" + checksum(body) + "\"\n";
-        DurableFiles.replace(file, sealed.getBytes(StandardCharsets.UTF_8));
+                        Lsn.format(handedOn),
+                        Lsn.format(shapesPosition));
+        SealedToml.write(file, body);
     }
 
     /** Empty if the file does not exist; anything torn, edited or of a newer version is refused. */
     public static Optional<Manifest> read(Path file) {
-        if (!Files.exists(file)) {
-            return Optional.empty();
-        }
-        try {
-            String text = Files.readString(file);
-            JsonNode root = TOML.readTree(text);
-            int version = root.path("version").asInt(0);
-            if (version > VERSION) {
-                throw new ConfigurationException(
-                        DaemonCodes.STATE_FOREIGN,
-                        file
-                                + " has version "
-                                + version
-                                + ", this walshadow reads up to "
-                                + VERSION
-                                + "; start the newer walshadow that wrote it");
-            }
-            int end = text.lastIndexOf("checksum = ");
-            if (end < 0
-                    || !checksum(text.substring(0, end))
-                            .equals(root.path("checksum").asString(""))) {
-                throw torn(file, "its checksum does not match its content", null);
-            }
-            return Optional.of(parse(root));
-        } catch (JacksonException | IllegalArgumentException e) {
-            throw torn(file, e.toString(), e);
-        } catch (IOException e) {
-            throw torn(file, e.toString(), e);
-        }
+        return SealedToml.read(file, VERSION, Manifest::parse);
     }
 
     private static Manifest parse(JsonNode root) {
@@ -105,25 +73,8 @@ public record Manifest(
                 Lsn.parse(root.path("bootstrap_start").asString("")),
                 Lsn.parse(root.path("resume_floor").asString("")),
                 Lsn.parse(root.path("durable_position").asString("")),
-                Lsn.parse(root.path("handed_on").asString("")));
-    }
-
-    private static ConfigurationException torn(Path file, String why, @Nullable Throwable cause) {
-        return new ConfigurationException(
-                DaemonCodes.STATE_TORN,
-                "the manifest "
-                        + file
-                        + " is damaged: "
-                        + why
-                        + "; restore it from a copy, or attach"
-                        + " anew with an empty [state] dir. Nothing was changed",
-                cause);
-    }
-
-    private static String checksum(String body) {
-        CRC32C crc = new CRC32C();
-        crc.update(body.getBytes(StandardCharsets.UTF_8));
-        return String.format(Locale.ROOT, "%08x", crc.getValue());
+                Lsn.parse(root.path("handed_on").asString("")),
+                Lsn.parse(root.path("shapes_position").asString("0/0")));
     }
 
     /** Refuses the state of another cluster. */

@@ -3,18 +3,28 @@ package dev.walshadow.daemon.state;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.daemon.DaemonCodes;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
-import java.util.Set;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The directory of everything that survives a restart. One daemon at a time holds its {@code lock}
@@ -23,55 +33,85 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  * lock           held while a daemon runs
  * manifest.toml  identity of the source, positions
+ * tables.toml    tables that were added and removed by command
+ * paused.toml    there while an operator wants ClickHouse left alone
  * desclog/       relation shapes by position
  * spill/         transactions past the memory budget; emptied at start
  * archive/       filtered WAL segments for the shadow
+ * wal/           the source's own WAL, as far as [wal] spool_max allows
  * deferred/      rows of the initial load whose transactions are still open
  * shadow/        the shadow's data directory
+ * scratch/       data directory of a server that prints values of extensions' types, if needed
  * run/           sockets
  * </pre>
  */
 public final class StateDirectory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(StateDirectory.class);
+
     /**
      * A socket's path may have 107 bytes; the longest name inside is {@code .s.PGSQL.65535.lock}.
      */
     private static final int RUN_PATH_LIMIT = 80;
 
-    private final Path root;
-    private final FileChannel channel;
-    private final FileLock lock;
+    /** Everything but the lock and the sockets. */
+    private static final List<String> NAMES =
+            List.of(
+                    "manifest.toml",
+                    "initial-load.toml",
+                    "tables.toml",
+                    "paused.toml",
+                    "desclog",
+                    "spill",
+                    "archive",
+                    "wal",
+                    "deferred",
+                    "waiting",
+                    "scratch",
+                    "shadow",
+                    "shadow-promoted");
 
-    private StateDirectory(Path root, FileChannel channel, FileLock lock) {
+    private final Path root;
+    private final @Nullable Held held;
+
+    /** What this process made here, outer directories first. */
+    private final List<Path> made;
+
+    private StateDirectory(Path root, @Nullable Held held, List<Path> made) {
         this.root = root;
-        this.channel = channel;
-        this.lock = lock;
+        this.held = held;
+        this.made = made;
     }
+
+    /**
+     * The lock. The kernel gives it back as soon as the process closes any channel of the file, so
+     * all of them stay open.
+     *
+     * @param witness reads the file that has the name
+     */
+    private record Held(FileChannel channel, FileLock lock, FileChannel witness) {}
 
     /** Creates what is missing and takes the lock. */
     public static StateDirectory open(Path root) {
         Path absolute = root.toAbsolutePath().normalize();
-        FileChannel channel = null;
+        List<Path> made = new ArrayList<>();
         try {
-            Files.createDirectories(absolute);
+            make(absolute, made);
             refuseForeign(absolute);
-            channel =
-                    FileChannel.open(
-                            absolute.resolve("lock"),
-                            StandardOpenOption.CREATE,
-                            StandardOpenOption.WRITE);
-            FileLock lock = channel.tryLock();
-            if (lock == null) {
-                channel.close();
-                throw inUse(absolute, null);
+            Path file = absolute.resolve("lock");
+            Held held = take(openLock(file, made), file);
+            while (held == null) {
+                // a start that was refused has removed the file meanwhile: this is another one now
+                held = take(openLock(file, made), file);
             }
-            for (String name : new String[] {"desclog", "spill", "archive", "deferred"}) {
-                Files.createDirectories(absolute.resolve(name));
+            for (String name : new String[] {"desclog", "spill", "archive", "wal", "deferred"}) {
+                make(absolute.resolve(name), made);
             }
-            Files.createDirectories(run(absolute));
-            return new StateDirectory(absolute, channel, lock);
+            make(run(absolute), made);
+            return new StateDirectory(absolute, held, made);
         } catch (OverlappingFileLockException e) {
             throw inUse(absolute, e);
         } catch (IOException e) {
+            remove(made);
             throw new ConfigurationException(
                     DaemonCodes.STATE_UNUSABLE,
                     "the state directory "
@@ -81,6 +121,83 @@ public final class StateDirectory implements AutoCloseable {
                             + "; give [state] dir a directory that this user may write",
                     e);
         }
+    }
+
+    private static void make(Path directory, List<Path> made) throws IOException {
+        if (Files.isDirectory(directory)) {
+            return;
+        }
+        Path parent = directory.getParent();
+        if (parent != null) {
+            make(parent, made);
+        }
+        Files.createDirectory(directory);
+        made.add(directory);
+    }
+
+    private static FileChannel openLock(Path file, List<Path> made) throws IOException {
+        if (!Files.exists(file)) {
+            made.add(file);
+        }
+        return FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    }
+
+    /** Null if the locked file is not the one of that name any more; see {@link #undo}. */
+    private static @Nullable Held take(FileChannel channel, Path file) throws IOException {
+        FileLock lock;
+        try {
+            lock = channel.tryLock();
+        } catch (OverlappingFileLockException e) {
+            channel.close();
+            throw e;
+        }
+        if (lock == null) {
+            channel.close();
+            throw inUse(Objects.requireNonNull(file.getParent()), null);
+        }
+        byte[] owner = UUID.randomUUID().toString().getBytes(StandardCharsets.US_ASCII);
+        channel.truncate(0);
+        channel.write(ByteBuffer.wrap(owner), 0);
+        FileChannel witness = openIfThere(file);
+        if (witness != null && Arrays.equals(owner, content(witness))) {
+            return new Held(channel, lock, witness);
+        }
+        channel.close();
+        if (witness != null) {
+            witness.close();
+        }
+        return null;
+    }
+
+    private static @Nullable FileChannel openIfThere(Path file) throws IOException {
+        try {
+            return FileChannel.open(file, StandardOpenOption.READ);
+        } catch (NoSuchFileException e) {
+            return null;
+        }
+    }
+
+    private static byte[] content(FileChannel channel) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate((int) Math.min(channel.size(), 1024));
+        while (bytes.hasRemaining() && channel.read(bytes) >= 0) {
+            // until the end
+        }
+        return Arrays.copyOf(bytes.array(), bytes.position());
+    }
+
+    private static void remove(List<Path> made) {
+        for (Path path : made.reversed()) {
+            try {
+                Files.deleteIfExists(path);
+            } catch (IOException e) {
+                LOG.debug("left behind after a refused start: {}", e.toString());
+            }
+        }
+    }
+
+    /** To look at, whether it exists or not and whoever uses it; nothing is created. */
+    public static StateDirectory unlocked(Path root) {
+        return new StateDirectory(root.toAbsolutePath().normalize(), null, List.of());
     }
 
     /** What is here is emptied at a first attach, so it must be ours: its lock tells. */
@@ -117,8 +234,26 @@ public final class StateDirectory implements AutoCloseable {
         return root;
     }
 
+    /** Those that this process writes to; they need not be there yet. */
+    public List<Path> directories() {
+        return List.of(descriptorLog(), spill(), archive(), spool(), deferred());
+    }
+
     public Path manifest() {
         return root.resolve("manifest.toml");
+    }
+
+    /** What an initial load that is not done goes by. */
+    public Path loadStart() {
+        return root.resolve("initial-load.toml");
+    }
+
+    public Path tableDecisions() {
+        return root.resolve("tables.toml");
+    }
+
+    public Path pause() {
+        return root.resolve("paused.toml");
     }
 
     public Path descriptorLog() {
@@ -133,8 +268,17 @@ public final class StateDirectory implements AutoCloseable {
         return root.resolve("archive");
     }
 
+    public Path spool() {
+        return root.resolve("wal");
+    }
+
     public Path deferred() {
         return root.resolve("deferred");
+    }
+
+    /** Data directory of the server that prints values of extensions' types. */
+    public Path scratch() {
+        return root.resolve("scratch");
     }
 
     public Path shadow() {
@@ -170,23 +314,53 @@ public final class StateDirectory implements AutoCloseable {
         return run(stateDirectory).resolve("control.sock");
     }
 
+    /** Whether walshadow has made this directory its own. */
+    public static boolean isOne(Path root) {
+        return Files.isRegularFile(root.resolve("lock"));
+    }
+
     /**
-     * The first directory above (and with) the state directory that others may not traverse, so
-     * that the shadow's user could not reach its files; null if there is none.
+     * Deletes what walshadow keeps here, the lock last, and the directory unless it holds something
+     * else. The lock is held.
      */
-    public @Nullable Path untraversableParent() throws IOException {
-        for (Path path = root; path != null; path = path.getParent()) {
-            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
-            if (!permissions.contains(PosixFilePermission.OTHERS_EXECUTE)) {
-                return path;
+    public void delete() throws IOException {
+        for (String name : NAMES) {
+            deleteTree(root.resolve(name));
+        }
+        deleteTree(run(root));
+        close();
+        Files.deleteIfExists(root.resolve("lock"));
+        try (Stream<Path> left = Files.list(root)) {
+            if (left.findAny().isPresent()) {
+                return;
             }
         }
-        return null;
+        Files.delete(root);
+    }
+
+    private static void deleteTree(Path tree) throws IOException {
+        if (!Files.exists(tree, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(tree)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    /** Closes it and leaves it as it was found: the start was refused, so nothing is changed. */
+    public void undo() throws IOException {
+        remove(made);
+        close();
     }
 
     @Override
     public void close() throws IOException {
-        lock.release();
-        channel.close();
+        if (held != null && held.lock().isValid()) {
+            held.lock().release();
+            held.channel().close();
+            held.witness().close();
+        }
     }
 }

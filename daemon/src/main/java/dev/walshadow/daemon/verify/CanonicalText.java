@@ -24,8 +24,10 @@ final class CanonicalText {
      * From PostgreSQL's output text (session: UTC, ISO dates, hex bytea).
      *
      * @param delimiter between the elements of an array (typdelim)
+     * @param nulls dates and timestamps out of range are NULL, not clamped
      */
-    static @Nullable String ofSource(@Nullable String text, ClickHouseType type, char delimiter) {
+    static @Nullable String ofSource(
+            @Nullable String text, ClickHouseType type, char delimiter, boolean nulls) {
         ClickHouseType bare = type.bare();
         if (text == null) {
             return switch (bare) {
@@ -34,16 +36,23 @@ final class CanonicalText {
                 default -> null;
             };
         }
+        if (nulls && isTime(bare) && !bound(text).isEmpty()) {
+            return null;
+        }
         return switch (bare) {
             case Scalar scalar -> scalarOfSource(text, scalar);
             case ClickHouseType.Decimal(int _, int scale) -> decimal(text, scale);
             case ClickHouseType.DateTime64 dateTime -> instant(text, dateTime.precision());
             case ClickHouseType.Time64 time -> fraction(text, time.precision());
             case ClickHouseType.Array array ->
-                    NestedText.arrayOfSource(text, array.element(), delimiter);
+                    NestedText.arrayOfSource(text, array.element(), delimiter, nulls);
             case ClickHouseType.Map _ -> NestedText.mapOfSource(text);
             default -> text;
         };
+    }
+
+    private static boolean isTime(ClickHouseType type) {
+        return type == Scalar.DATE32 || type instanceof ClickHouseType.DateTime64;
     }
 
     /** From ClickHouse's text, tabs and backslashes unescaped. */

@@ -2,6 +2,7 @@ package dev.walshadow.daemon.verify;
 
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.pipeline.mapping.OutOfRange;
 import dev.walshadow.pipeline.mapping.Transform;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param content what its rows are on the source
  * @param deletedColumn the target's {@code _is_deleted} column
  * @param columns those that replicate, in source order
+ * @param where which rows replicate, as SQL; empty: all
  */
 public record ComparedTable(
         RelationName source,
@@ -19,12 +21,15 @@ public record ComparedTable(
         String targetDatabase,
         String targetTable,
         String deletedColumn,
-        List<Column> columns) {
+        List<Column> columns,
+        String where) {
     /**
      * @param sourceType PostgreSQL's type name, domains resolved, e.g. {@code bytea} or {@code
      *     _bytea}
      * @param delimiter between the elements of its arrays (typdelim)
      * @param key part of the target's sorting key
+     * @param outOfRange what becomes of values that the target's type cannot hold; null: its
+     *     default
      * @param transform what is sent instead of the values; null: the values
      */
     public record Column(
@@ -34,7 +39,13 @@ public record ComparedTable(
             String targetName,
             ClickHouseType targetType,
             boolean key,
-            @Nullable Transform transform) {}
+            @Nullable OutOfRange outOfRange,
+            @Nullable Transform transform) {
+        /** Whether dates and timestamps that ClickHouse cannot hold are NULL. */
+        boolean nullOutOfRange() {
+            return outOfRange == OutOfRange.NULL;
+        }
+    }
 
     /** Whether the source can be asked for rows by the keys that ClickHouse has. */
     boolean hasPlainKey() {

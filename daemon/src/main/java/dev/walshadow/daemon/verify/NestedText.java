@@ -23,14 +23,15 @@ final class NestedText {
     }
 
     /** An array as PostgreSQL prints it, of any dimensions; or a vector: {@code [1,2]}. */
-    static String arrayOfSource(String text, ClickHouseType element, char delimiter) {
+    static String arrayOfSource(
+            String text, ClickHouseType element, char delimiter, boolean nulls) {
         int equals = text.startsWith("[") ? text.indexOf('=') : -1;
         NestedText reader = new NestedText(text.substring(equals + 1));
         List<@Nullable String> elements = new ArrayList<>();
         while (reader.next(delimiter)) {
             String value = reader.element(delimiter, '"');
             boolean isNull = !reader.quoted && value.equalsIgnoreCase("NULL");
-            elements.add(CanonicalText.ofSource(isNull ? null : value, element, delimiter));
+            elements.add(CanonicalText.ofSource(isNull ? null : value, element, delimiter, nulls));
         }
         return joined(elements);
     }
@@ -107,15 +108,21 @@ final class NestedText {
         return text.length() > 2;
     }
 
-    /** An element without its quotes, or a nested one with its brackets. */
+    /**
+     * An element without its quotes, or a nested one with its brackets. PostgreSQL nests by braces
+     * and puts text with braces in quotes, not text with brackets; ClickHouse nests by brackets and
+     * puts all text in quotes.
+     */
     private String element(char delimiter, char quote) {
         char first = text.charAt(at);
+        char open = quote == '"' ? '{' : '[';
+        char close = quote == '"' ? '}' : ']';
         quoted = first == quote;
         if (quoted) {
             return quotedText(quote);
         }
         int start = at;
-        if (first == '{' || first == '[') {
+        if (first == open) {
             int depth = 0;
             do {
                 char c = text.charAt(at);
@@ -123,7 +130,7 @@ final class NestedText {
                     quotedText(quote);
                     continue;
                 }
-                depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+                depth += c == open ? 1 : c == close ? -1 : 0;
                 at++;
             } while (depth > 0);
         } else {

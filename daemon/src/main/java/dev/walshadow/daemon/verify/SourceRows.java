@@ -1,5 +1,7 @@
 package dev.walshadow.daemon.verify;
 
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.pipeline.mapping.Transform;
 import dev.walshadow.pipeline.mapping.TransformedText;
 import java.nio.charset.StandardCharsets;
@@ -18,6 +20,8 @@ import org.postgresql.copy.CopyOut;
 
 /** Reads a table's rows from the source by COPY, as PostgreSQL's own text. */
 final class SourceRows {
+    private static final String INSUFFICIENT_PRIVILEGE = "42501";
+
     private final Connection connection;
 
     /** Takes the session over: UTC, ISO dates, hex bytea, exact floats. */
@@ -70,7 +74,7 @@ final class SourceRows {
                                         .map(SourceRows::quoteLiteral)
                                         .collect(Collectors.joining(", ", "(", ")")))
                         .collect(Collectors.joining(", "));
-        copy(table, " WHERE " + columns + " IN (" + values + ")", consumer);
+        copy(table, columns + " IN (" + values + ")", consumer);
     }
 
     private static List<@Nullable String> key(ComparedTable table, List<@Nullable String> row) {
@@ -89,13 +93,16 @@ final class SourceRows {
                 table.columns().stream()
                         .map(SourceRows::expression)
                         .collect(Collectors.joining(", "));
-        String sql = "COPY (SELECT " + columns + " FROM " + table.from() + where + ") TO STDOUT";
+        String rows = table.where().isEmpty() ? "" : " WHERE (" + table.where() + ")";
+        String asked = where.isEmpty() ? "" : (rows.isEmpty() ? " WHERE " : " AND ") + where;
+        String sql =
+                "COPY (SELECT " + columns + " FROM " + table.from() + rows + asked + ") TO STDOUT";
         List<@Nullable TransformedText> transforms = new ArrayList<>();
         for (ComparedTable.Column column : table.columns()) {
             Transform transform = column.transform();
             transforms.add(transform == null ? null : new TransformedText(transform));
         }
-        CopyOut copy = connection.unwrap(PGConnection.class).getCopyAPI().copyOut(sql);
+        CopyOut copy = begin(table, sql);
         try {
             for (byte[] line = copy.readFromCopy(); line != null; line = copy.readFromCopy()) {
                 consumer.accept(parse(table, transforms, line));
@@ -104,6 +111,25 @@ final class SourceRows {
             if (copy.isActive()) {
                 copy.cancelCopy();
             }
+        }
+    }
+
+    private CopyOut begin(ComparedTable table, String sql) throws SQLException {
+        try {
+            return connection.unwrap(PGConnection.class).getCopyAPI().copyOut(sql);
+        } catch (SQLException e) {
+            if (!INSUFFICIENT_PRIVILEGE.equals(e.getSQLState())) {
+                throw e;
+            }
+            throw new ConfigurationException(
+                    DaemonCodes.ROW_SECURITY,
+                    "the source's role does not see all rows of "
+                            + table.from()
+                            + ": "
+                            + e.getMessage()
+                            + "; grant it SELECT, and BYPASSRLS where the table has row-level"
+                            + " security",
+                    e);
         }
     }
 
@@ -144,7 +170,12 @@ final class SourceRows {
             if (transform != null) {
                 field = transform.of(field);
             }
-            values.add(CanonicalText.ofSource(field, column.targetType(), column.delimiter()));
+            values.add(
+                    CanonicalText.ofSource(
+                            field,
+                            column.targetType(),
+                            column.delimiter(),
+                            column.nullOutOfRange()));
             start = stop + 1;
         }
         return values;

@@ -20,7 +20,9 @@ import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.ResolvedType;
+import dev.walshadow.pipeline.mapping.RowFilter;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.postgres.value.DatumRenderer;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.DatabaseInfo;
 import java.sql.Connection;
@@ -48,7 +50,8 @@ public final class Verification {
      * What was found.
      *
      * @param setAside tables that are held back or quarantined, each with its reason
-     * @param notCompared columns that the configuration leaves out
+     * @param notCompared columns that the configuration leaves out, or whose values only their
+     *     library can print, which is not here
      */
     public record Outcome(
             List<TableResult> results, List<String> setAside, List<String> notCompared) {
@@ -142,7 +145,8 @@ public final class Verification {
                             client,
                             systemIdentifier(session),
                             source.settings(),
-                            oid -> encoding(databases.get(oid)));
+                            oid -> encoding(databases.get(oid)),
+                            DatumRenderer.NONE);
             Plan plan = plan(tables, databases, source, only);
             return new Outcome(
                     compareAll(plan, source, client, progress),
@@ -257,7 +261,7 @@ public final class Verification {
                         new TableComparison(
                                 new SourceRows(session),
                                 new TargetRows(client),
-                                this::awaitCurrent,
+                                new Current(session),
                                 progress);
                 for (ComparedTable table : database.getValue()) {
                     long rows = estimatedRows(session, table);
@@ -311,7 +315,7 @@ public final class Verification {
         List<ComparedTable.Column> columns = new ArrayList<>();
         for (ColumnMapping column : mapping.columns()) {
             AttributeDescriptor attribute = attributes.get(column.attributeNumber());
-            if (attribute == null) {
+            if (attribute == null || column.conversion() == Conversion.HEX) {
                 continue;
             }
             ResolvedType type = ResolvedType.of(relation, attribute);
@@ -323,6 +327,7 @@ public final class Verification {
                             column.name(),
                             column.type(),
                             mapping.isKey(column),
+                            column.outOfRange(),
                             column.transform()));
         }
         return new ComparedTable(
@@ -331,12 +336,24 @@ public final class Verification {
                 mapping.database(),
                 mapping.table(),
                 mapping.meta().isDeleted(),
-                columns);
+                columns,
+                where(relation, mapping));
+    }
+
+    private static String where(RelationDescriptor relation, TableMapping mapping) {
+        RowFilter filter = mapping.filter();
+        return filter == null
+                ? ""
+                : filter.print(column ->
+                        SourceRows.quoteIdentifier(
+                                relation.attributes().get(RowFilter.number(column) - 1).name()));
     }
 
     private static List<String> leftOut(RelationDescriptor relation, TableMapping mapping) {
         Set<Integer> mapped = new HashSet<>();
-        mapping.columns().forEach(column -> mapped.add(column.attributeNumber()));
+        mapping.columns().stream()
+                .filter(column -> column.conversion() != Conversion.HEX)
+                .forEach(column -> mapped.add(column.attributeNumber()));
         return relation.attributes().stream()
                 .filter(a -> !a.dropped() && a.generated() != 'v' && !mapped.contains(a.number()))
                 .map(a -> relation.label() + "." + a.name())
@@ -377,6 +394,25 @@ public final class Verification {
                 ResultSet row = statement.executeQuery(sql)) {
             row.next();
             return row.getString(1);
+        }
+    }
+
+    /** Waits only where the source has written anything since the last time. */
+    private final class Current implements TableComparison.Positions {
+        private final Connection session;
+        private @Nullable String reached;
+
+        Current(Connection session) {
+            this.session = session;
+        }
+
+        @Override
+        public void awaitCurrent() throws InterruptedException, SQLException {
+            String now = text(session, "SELECT pg_current_wal_insert_lsn()::text");
+            if (!now.equals(reached)) {
+                Verification.this.awaitCurrent();
+                reached = now;
+            }
         }
     }
 

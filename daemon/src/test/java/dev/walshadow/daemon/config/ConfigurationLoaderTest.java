@@ -15,6 +15,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -52,6 +56,71 @@ final class ConfigurationLoaderTest {
         Configuration configuration = load(file, environment, Map.of("--source-slot", "flag"));
         assertThat(configuration.get(Settings.SOURCE_SLOT)).isEqualTo("flag");
         assertThat(configuration.origin(Settings.SOURCE_SLOT)).contains("flag --source-slot");
+    }
+
+    @Test
+    void filesBesideTheFileComeAfterItByName() throws IOException {
+        Path file = directory.resolve("walshadow.toml");
+        Files.writeString(
+                file,
+                MINIMAL + "[batch]\nrows = 1\nage = \"2s\"\n[tables.\"a.t\"]\ntable = \"x\"\n");
+        Path pieces = Files.createDirectory(directory.resolve("conf.d"));
+        Files.writeString(pieces.resolve("20.toml"), "# later\n[batch]\nrows = 20\n");
+        Files.writeString(
+                pieces.resolve("10.toml"),
+                "[batch]\nrows = 10\nage = \"3s\"\n[tables.\"a.t\"]\ntable = \"y\"\n");
+        Files.writeString(pieces.resolve("30.toml.off"), "no TOML");
+        Files.writeString(pieces.resolve(".40.toml"), "an editor's");
+        Configuration configuration = ConfigurationLoader.load(file, Map.of(), Map.of());
+        assertThat(configuration.get(Settings.BATCH_ROWS)).isEqualTo(20);
+        assertThat(configuration.origin(Settings.BATCH_ROWS)).contains(pieces + "/20.toml:3");
+        assertThat(configuration.get(Settings.BATCH_AGE)).isEqualTo(Duration.ofSeconds(3));
+        assertThat(configuration.nameRules().tables().get(new RelationName("a", "t")))
+                .extracting(rule -> rule == null ? null : rule.table())
+                .isEqualTo("y");
+        Files.writeString(
+                pieces.resolve("20.toml"), "[batch]\nrow = 1\nrows = \"many\"\n[tables]\n");
+        Files.writeString(pieces.resolve("50.toml"), "[batch\n");
+        assertThatThrownBy(() -> ConfigurationLoader.load(file, Map.of(), Map.of()))
+                .hasMessageContaining("did you mean rows? (" + pieces + "/20.toml:2)")
+                .hasMessageContaining("\"many\" is not a whole number")
+                .hasMessageContaining("(" + pieces + "/20.toml:3)")
+                .hasMessageContaining(pieces + "/50.toml is not valid TOML at line");
+    }
+
+    @Test
+    void ofAnotherConfigurationOnlyWhatCanChangeLiveIsTaken() throws IOException {
+        Configuration now = load(MINIMAL, Map.of(), Map.of());
+        Configuration next =
+                load(
+                        MINIMAL.replace("/var/lib", "/srv")
+                                + "[batch]\nrows = 7\n[schemas.a]\ndatabase = \"b\"\n",
+                        Map.of("WALSHADOW_LOG_LEVEL", "debug"),
+                        Map.of());
+        ConfigurationChange change = ConfigurationChange.between(now, next);
+        assertThat(change.live()).containsExactly(Settings.BATCH_ROWS, Settings.LOG_LEVEL);
+        assertThat(change.later()).hasSize(2).contains("state.dir");
+        Configuration used = now.with(change.live(), next);
+        assertThat(used.get(Settings.BATCH_ROWS)).isEqualTo(7);
+        assertThat(used.origin(Settings.LOG_LEVEL)).contains("environment WALSHADOW_LOG_LEVEL");
+        assertThat(used.get(Settings.STATE_DIR)).isEqualTo(Path.of("/var/lib/walshadow"));
+        assertThat(ConfigurationChange.between(used, used).live()).isEmpty();
+        assertThat(ConfigurationChange.between(now, now).later()).isEmpty();
+    }
+
+    @Test
+    void thePageNamesWhatReloadApplies() throws IOException {
+        String page = Files.readString(Path.of("..", "docs", "configuration.md"));
+        int from = page.indexOf("**Applied at once:**");
+        String told = page.substring(from, page.indexOf("\n\n", from));
+        Set<String> keys = new TreeSet<>();
+        Matcher key = Pattern.compile("`([a-z_]+\\.[a-z_]+)`").matcher(told);
+        while (key.find()) {
+            keys.add(key.group(1));
+        }
+        Set<String> live = new TreeSet<>();
+        Settings.LIVE.forEach(setting -> live.add(setting.key()));
+        assertThat(keys).isEqualTo(live);
     }
 
     @Test

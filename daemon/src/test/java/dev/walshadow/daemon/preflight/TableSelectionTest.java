@@ -3,7 +3,10 @@ package dev.walshadow.daemon.preflight;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.catalog.RelationName;
+import dev.walshadow.daemon.state.TableDecisions;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class TableSelectionTest {
@@ -49,5 +52,21 @@ final class TableSelectionTest {
     void namesThatMatchNoTableAreUnknown() {
         TableSelection some = new TableSelection(List.of("public.ordres", "x*"), List.of(), false);
         assertThat(some.unknown(List.of())).containsExactly("public.ordres");
+    }
+
+    @Test
+    void decisionsAboutSingleTablesComeBeforeThePatterns() {
+        TableSelection some = new TableSelection(List.of("shop.*"), List.of("shop.log"), false);
+        some.decide(
+                new TableDecisions(
+                        Set.of(
+                                new RelationName("shop", "log"),
+                                new RelationName("pg_catalog", "x")),
+                        Map.of(new RelationName("shop", "orders"), false)));
+        assertThat(some.matches(new RelationName("shop", "log"))).isTrue();
+        assertThat(some.matches(new RelationName("shop", "orders"))).isFalse();
+        assertThat(some.matches(new RelationName("shop", "other"))).isTrue();
+        assertThat(some.matches(new RelationName("pg_catalog", "x"))).isFalse();
+        assertThat(some.matchesPatterns(new RelationName("shop", "orders"))).isTrue();
     }
 }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 final class StateDirectoryTest {
     private static final Manifest MANIFEST =
-            new Manifest(-7, 1, 16 << 20, 0x100, 0x1_0000_0200L, 0x300, 0x400);
+            new Manifest(-7, 1, 16 << 20, 0x100, 0x1_0000_0200L, 0x300, 0x400, 0x380);
 
     @TempDir Path directory;
 
@@ -26,6 +26,19 @@ final class StateDirectoryTest {
                     .hasMessageContaining("WS-1902");
         }
         StateDirectory.open(directory).close();
+    }
+
+    @Test
+    void refusedStartLeavesNothingBehind() throws IOException {
+        Path made = directory.resolve("new").resolve("state");
+        StateDirectory.open(made).undo();
+        assertThat(made.getParent()).doesNotExist();
+        Path kept = Files.createDirectory(directory.resolve("kept"));
+        Path mine = Files.createFile(kept.resolve("mine"));
+        StateDirectory.open(kept).undo();
+        assertThat(kept).isDirectoryContaining(path -> path.equals(mine));
+        assertThat(kept.toFile().list()).hasSize(1);
+        StateDirectory.open(kept).close();
     }
 
     @Test
@@ -77,7 +90,7 @@ final class StateDirectoryTest {
     @Test
     void newerManifestIsRefused() throws IOException {
         Path file = directory.resolve("manifest.toml");
-        Files.writeString(file, "version = 99\n");
+        SealedToml.write(file, "version = 99\n");
         assertThatThrownBy(() -> Manifest.read(file)).hasMessageContaining("version 99");
     }
 }

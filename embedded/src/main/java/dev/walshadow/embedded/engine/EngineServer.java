@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -64,12 +63,12 @@ public final class EngineServer implements AutoCloseable {
         System.setProperty("sun.net.httpserver.nodelay", "true");
         System.setProperty("sun.net.httpserver.idleInterval", "3600");
         Path directory = options.directory.toAbsolutePath().normalize();
-        Files.createDirectories(directory);
         Path library = ChdbLibrary.find();
         HttpServer http = listen(options.port);
         DirectoryLock lock;
         Engine engine;
         try {
+            // makes the directory, too
             lock = DirectoryLock.take(directory.resolve("lock"));
             engine = Engine.start(library, directory.resolve("data"));
         } catch (RuntimeException e) {

@@ -91,8 +91,9 @@ final class HttpFront implements HttpHandler {
             text = body.readNBytes(STATEMENT_BYTES);
         }
         StatementText statement = StatementText.of(text, text.length);
-        switches.checkAllowed(
-                user, statement.headLength() == text.length ? text : head(text, statement));
+        byte[] head = statement.headLength() == text.length ? text : head(text, statement);
+        switches.checkAllowed(user, head);
+        switches.checkNotFailing(head);
         prepare(connection, query);
         if (statement.kind() == StatementText.Kind.INSERT_DATA) {
             insert(connection, query, text, statement, body, answer);

@@ -8,13 +8,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a test can make the front do: ask for a login (516), deny statements (497), refuse inserts,
- * drop the connection before or after the commit of an insert, delay commits. Set over HTTP by
- * lines {@code name=value}; the answer is the same form, with counters. Thread safe.
+ * What a test can make the front do: ask for a login (516), deny statements (497), fail statements,
+ * refuse inserts, drop the connection before or after the commit of an insert, delay commits. Set
+ * over HTTP by lines {@code name=value}; the answer is the same form, with counters. Thread safe.
  */
 final class Switches {
     private volatile @Nullable String login;
     private volatile @Nullable Pattern denied;
+    private volatile @Nullable Pattern failing;
+    private volatile int failingCode;
     private final AtomicInteger refuse = new AtomicInteger();
     private final AtomicInteger refuseCode = new AtomicInteger(252);
     private final AtomicInteger dropBefore = new AtomicInteger();
@@ -46,6 +48,8 @@ final class Switches {
                             value.isEmpty()
                                     ? null
                                     : Pattern.compile(value, Pattern.CASE_INSENSITIVE);
+            case "fail" -> failing = value.isEmpty() ? null : Pattern.compile(value);
+            case "fail-code" -> failingCode = Integer.parseInt(value);
             case "refuse" -> refuse.set(Integer.parseInt(value));
             case "refuse-code" -> refuseCode.set(Integer.parseInt(value));
             case "drop-before" -> dropBefore.set(Integer.parseInt(value));
@@ -98,6 +102,16 @@ final class Switches {
                             + ": Not enough privileges. To execute this query, it's necessary to"
                             + " have the grant for it.",
                     "ACCESS_DENIED");
+        }
+    }
+
+    /** Statements that are made to fail, as of a table whose disk is full. */
+    void checkNotFailing(byte[] statement) {
+        Pattern pattern = failing;
+        if (pattern != null
+                && pattern.matcher(new String(statement, StandardCharsets.UTF_8)).find()) {
+            throw new EngineException(
+                    failingCode, "The statement was made to fail by a test switch.", "FAILED");
         }
     }
 

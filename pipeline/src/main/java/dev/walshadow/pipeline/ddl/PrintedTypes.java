@@ -36,7 +36,8 @@ final class PrintedTypes {
             return true;
         }
         return switch (now.structure()) {
-            case TypeStructure.Plain _, TypeStructure.ArrayDomain _ -> false;
+            case TypeStructure.Plain _, TypeStructure.Foreign _, TypeStructure.ArrayDomain _ ->
+                    false;
             case TypeStructure.Enumeration labels ->
                     old.structure() instanceof TypeStructure.Enumeration known
                             && !labels.labels().containsAll(known.labels());

@@ -31,6 +31,12 @@ public sealed interface ShapeChange {
     /** The rows that ClickHouse has suffice, but they must be copied into a new table. */
     record Beside(TableMapping mapping, String reason) implements ShapeChange {}
 
+    /**
+     * The visible rows that ClickHouse has suffice, but they must be copied into a new table in the
+     * order of another key. Their tombstones carry only the old one.
+     */
+    record Rekeyed(TableMapping mapping, String reason) implements ShapeChange {}
+
     /** Only the source has the content. */
     record Load(TableMapping mapping, String reason) implements ShapeChange {}
 
@@ -61,19 +67,21 @@ public sealed interface ShapeChange {
      * @param after the shape from the change on. If its storage differs ({@code locator}) and
      *     nothing else does, the answer is {@link Unchanged}: what became of the rows is not to be
      *     seen in a shape
+     * @param rekeyable no update or delete of the changing commit was logged with either key
      */
     static ShapeChange decide(
             TableMapping pinned,
             RelationDescriptor before,
             RelationDescriptor after,
-            MappingRules rules) {
+            MappingRules rules,
+            boolean rekeyable) {
         MappingRules carried = rules.carried(pinned, before, after);
         return switch (TableMapping.derive(after, carried, pinned)) {
             case Derivation.HeldBack held -> new HeldBack(held.reasons());
             case Derivation.Mapped mapped ->
                     new ShapeDecision(
                                     new ShapeDecision.Inputs(
-                                            pinned, before, after, mapped.mapping()),
+                                            pinned, before, after, mapped.mapping(), rekeyable),
                                     TableMapping.derive(
                                             before, rules.carried(pinned, before, before), pinned))
                             .decide();

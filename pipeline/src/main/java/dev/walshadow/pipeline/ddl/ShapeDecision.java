@@ -21,17 +21,20 @@ import org.jspecify.annotations.Nullable;
 final class ShapeDecision {
     /**
      * @param derived the mapping of {@code after} if there were no pinned one
+     * @param rekeyable a key may change by copying the rows that are visible
      */
     record Inputs(
             TableMapping pinned,
             RelationDescriptor before,
             RelationDescriptor after,
-            TableMapping derived) {}
+            TableMapping derived,
+            boolean rekeyable) {}
 
     private final TableMapping pinned;
     private final RelationDescriptor before;
     private final RelationDescriptor after;
     private final TableMapping derived;
+    private final boolean rekeyable;
 
     /** What this version would have made of the old shape: differences to it are changes. */
     private final Map<Integer, ColumnMapping> derivedBefore;
@@ -43,6 +46,7 @@ final class ShapeDecision {
         this.before = inputs.before();
         this.after = inputs.after();
         this.derived = inputs.derived();
+        this.rekeyable = inputs.rekeyable();
         this.pinnedColumns = byNumber(pinned.columns());
         this.derivedBefore =
                 derivationBefore instanceof Derivation.Mapped(TableMapping mapping, var _)
@@ -62,6 +66,9 @@ final class ShapeDecision {
         if (onlySource != null) {
             return new ShapeChange.Load(to, onlySource);
         }
+        if (!pinned.key().equals(to.key())) {
+            return new ShapeChange.Rekeyed(to, keyChange(to));
+        }
         ColumnSteps steps = ColumnSteps.between(pinned, to);
         String obstacle = steps.obstacle();
         if (obstacle != null) {
@@ -79,9 +86,9 @@ final class ShapeDecision {
                 && !(pinned.columns().equals(to.columns()) && pinned.key().equals(to.key()))) {
             return "its rows were rewritten together with a change of its columns";
         }
-        if (!pinned.key().equals(to.key())) {
-            // rows of the same transaction are logged with either key
-            return "its key was " + pinned.keyNames() + " and is " + to.keyNames() + " now";
+        if (!pinned.key().equals(to.key()) && (!rekeyable || to.isKeyless())) {
+            // rows of the same transaction are logged with either key; places are not stored
+            return keyChange(to);
         }
         for (ColumnMapping column : to.columns()) {
             ColumnMapping old = pinnedColumns.get(column.attributeNumber());
@@ -93,6 +100,10 @@ final class ShapeDecision {
             }
         }
         return null;
+    }
+
+    private String keyChange(TableMapping to) {
+        return "its key was " + pinned.keyNames() + " and is " + to.keyNames() + " now";
     }
 
     /**
@@ -149,7 +160,8 @@ final class ShapeDecision {
                 columns,
                 derived.key(),
                 meta,
-                derived.settings());
+                derived.settings(),
+                derived.filter());
     }
 
     private ColumnMapping merged(ColumnMapping now) {
@@ -171,14 +183,16 @@ final class ShapeDecision {
                 (keep ? old.conversion() : now.conversion()) == Conversion.ENUM
                         ? now.enumNumbers()
                         : List.of(),
-                now.transform());
+                now.transform(),
+                now.outOfRange());
     }
 
     private boolean keepsType(ColumnMapping old, ColumnMapping now) {
         ColumnMapping prior = derivedBefore.get(now.attributeNumber());
         boolean sameSource =
                 old.typeOid() == now.typeOid() && old.typeModifier() == now.typeModifier();
-        if (!Objects.equals(old.transform(), now.transform())) {
+        if (!Objects.equals(old.transform(), now.transform())
+                || old.outOfRange() != now.outOfRange()) {
             return false;
         }
         if (prior == null) {
@@ -202,6 +216,7 @@ final class ShapeDecision {
                 column.typeOid(),
                 column.typeModifier(),
                 column.enumNumbers(),
-                column.transform());
+                column.transform(),
+                column.outOfRange());
     }
 }

@@ -12,11 +12,13 @@ import java.util.regex.Pattern;
 /**
  * A comment on the version column that says to which shape the table was last altered, and how far:
  * {@code walshadow shape 0123456789abcdef 1/2}. The digest is over attnums, names, types and key,
- * so a column that was dropped and added again under its name gives another one.
+ * so a column that was dropped and added again under its name gives another one. Of a statement
+ * that also changes the table's parts, the number of the newest mutation before it follows: {@code
+ * walshadow shape 0123456789abcdef 1/2 after 17}.
  */
 record ShapeMarker(String digest) {
     private static final Pattern TEXT =
-            Pattern.compile("walshadow shape ([0-9a-f]{16}) (\\d+)/(\\d+)");
+            Pattern.compile("walshadow shape ([0-9a-f]{16}) (\\d+)/(\\d+)(?: after (\\d+))?");
 
     static ShapeMarker of(TableMapping mapping) {
         StringBuilder shape = new StringBuilder();
@@ -40,6 +42,14 @@ record ShapeMarker(String digest) {
     /** The comment after statement {@code number} of {@code count}. */
     String text(int number, int count) {
         return "walshadow shape " + digest + " " + number + "/" + count;
+    }
+
+    /** The number of the newest mutation before the statement; -1 if the comment does not tell. */
+    static long mutationBefore(String comment) {
+        Matcher matcher = TEXT.matcher(comment);
+        return matcher.matches() && matcher.group(4) != null
+                ? Long.parseLong(matcher.group(4))
+                : -1;
     }
 
     /** How many statements towards this shape a comment tells of; 0 if it is of another shape. */

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes a table conform to the new mapping, whatever of it an earlier, killed run has done.
@@ -62,20 +63,24 @@ public final class TableAlteration {
             RelationDescriptor after,
             SourceEncoding encoding) {
         Target target = new Target(client, database, table);
-        ShapeMarker marker = ShapeMarker.of(to);
-        int done = target.done(marker, from, to);
+        int done = target.done(ShapeMarker.of(to), from, to);
         List<List<ColumnStep>> statements = ColumnSteps.between(from, to).statements();
-        for (int i = done; i < statements.size(); i++) {
-            String comment = marker.text(i + 1, statements.size());
-            client.execute(
-                    AlterText.of(
-                            Ddl.qualified(database, table),
-                            statements.get(i),
-                            after,
-                            AlterText.mark(to, comment)),
-                    SYNCHRONOUS);
+        if (done > 0 && changesParts(statements.get(Math.min(done, statements.size()) - 1))) {
+            target.requireCarriedOut(to);
         }
-        target.verify(to);
+        target.alter(statements, done, to, after);
+    }
+
+    /** The same where nothing of it has been begun: how far it has come is not asked. */
+    public static void inPlaceFromTheStart(
+            ClickHouseClient client,
+            String database,
+            String table,
+            TableMapping from,
+            TableMapping to,
+            RelationDescriptor after) {
+        Target target = new Target(client, database, table);
+        target.alter(ColumnSteps.between(from, to).statements(), 0, to, after);
     }
 
     /**
@@ -92,17 +97,56 @@ public final class TableAlteration {
             String scratchTable,
             TableMapping from,
             TableMapping to,
-            RelationDescriptor after,
-            SourceEncoding encoding) {
+            RelationDescriptor after) {
+        Scratch scratch = new Scratch(scratchDatabase, scratchTable, false);
+        exchange(client, database, table, scratch, from, to, after);
+    }
+
+    /**
+     * By copying the visible rows into a table beside it, which has another key, and exchanging the
+     * two, as {@link ShapeChange.Rekeyed} says. Versions are kept.
+     *
+     * @param scratchDatabase where {@code scratchTable} may be dropped and created at will
+     */
+    public static void rekeyed(
+            ClickHouseClient client,
+            String database,
+            String table,
+            String scratchDatabase,
+            String scratchTable,
+            TableMapping from,
+            TableMapping to,
+            RelationDescriptor after) {
+        Scratch scratch = new Scratch(scratchDatabase, scratchTable, true);
+        exchange(client, database, table, scratch, from, to, after);
+    }
+
+    /**
+     * @param visibleOnly without tombstones and rows that are superseded
+     */
+    private record Scratch(String database, String table, boolean visibleOnly) {}
+
+    private static void exchange(
+            ClickHouseClient client,
+            String database,
+            String table,
+            Scratch beside,
+            TableMapping from,
+            TableMapping to,
+            RelationDescriptor after) {
         Target target = new Target(client, database, table);
         ShapeMarker marker = ShapeMarker.of(to);
-        String dropScratch = Ddl.dropTable(scratchDatabase, scratchTable);
+        String dropScratch = Ddl.dropTable(beside.database(), beside.table());
         if (target.done(marker, from, to) == 0) {
             client.execute(dropScratch);
-            client.execute(to.toDdl(scratchDatabase, scratchTable));
+            client.execute(to.toDdl(beside.database(), beside.table()));
             String source = Ddl.qualified(database, table);
-            String scratch = Ddl.qualified(scratchDatabase, scratchTable);
-            client.execute(copy(source, scratch, from, to, after), COPYING);
+            String scratch = Ddl.qualified(beside.database(), beside.table());
+            String visible =
+                    beside.visibleOnly()
+                            ? " FINAL WHERE " + Ddl.identifier(from.meta().isDeleted()) + " = 0"
+                            : "";
+            client.execute(copy(source, scratch, from, to, after) + visible, COPYING);
             // it takes the table's place with the table's own comment
             client.execute(
                     "ALTER TABLE "
@@ -133,7 +177,9 @@ public final class TableAlteration {
                             ? AlterText.missing(column, after)
                             : AlterText.copied(before, column));
         }
-        from.meta().stored().forEach(name -> expressions.add(Ddl.identifier(name)));
+        from.meta().stored().stream()
+                .filter(name -> !name.equals(from.meta().tid()) || to.isKeyless())
+                .forEach(name -> expressions.add(Ddl.identifier(name)));
         List<String> names = to.blockNames().stream().map(Ddl::identifier).toList();
         return "INSERT INTO "
                 + scratch
@@ -145,13 +191,50 @@ public final class TableAlteration {
                 + source;
     }
 
+    /**
+     * Parts with other types are read as if they had been changed; with other names they are not.
+     */
+    private static boolean changesParts(List<ColumnStep> statement) {
+        return statement.stream()
+                .anyMatch(step ->
+                        switch (step) {
+                            case ColumnStep.Drop _, ColumnStep.Rename _ -> true;
+                            case ColumnStep.Modify _, ColumnStep.Add _ -> false;
+                        });
+    }
+
     /** The table that is altered. */
     private record Target(ClickHouseClient client, String database, String table) {
+
+        /**
+         * @param done how many of the statements are
+         */
+        void alter(
+                List<List<ColumnStep>> statements,
+                int done,
+                TableMapping to,
+                RelationDescriptor after) {
+            ShapeMarker marker = ShapeMarker.of(to);
+            for (int i = done; i < statements.size(); i++) {
+                String comment = marker.text(i + 1, statements.size());
+                if (changesParts(statements.get(i))) {
+                    comment += " after " + newestMutation();
+                }
+                client.execute(
+                        AlterText.of(
+                                Ddl.qualified(database, table),
+                                statements.get(i),
+                                after,
+                                AlterText.mark(to, comment)),
+                        SYNCHRONOUS);
+            }
+            verify(to);
+        }
 
         /** How many statements of this change an earlier run has finished. */
         int done(ShapeMarker marker, TableMapping from, TableMapping to) {
             TableShape there = shape();
-            int finished = marker.finished(versionComment(to));
+            int finished = marker.finished(versionComment(there, to));
             if (finished > 0) {
                 return finished;
             }
@@ -160,16 +243,12 @@ public final class TableAlteration {
             return conforms && !has(there, from) ? Integer.MAX_VALUE : 0;
         }
 
-        private String versionComment(TableMapping to) {
-            String comment =
-                    client.queryValue(
-                            "SELECT comment FROM system.columns WHERE database = "
-                                    + Ddl.literal(database)
-                                    + " AND table = "
-                                    + Ddl.literal(table)
-                                    + " AND name = "
-                                    + Ddl.literal(to.meta().version()));
-            return comment == null ? "" : comment;
+        private static String versionComment(TableShape there, TableMapping to) {
+            return there.columns().stream()
+                    .filter(column -> column.name().equals(to.meta().version()))
+                    .map(TableShape.Column::comment)
+                    .findFirst()
+                    .orElse("");
         }
 
         String comment() {
@@ -200,6 +279,68 @@ public final class TableAlteration {
                                 + " is gone, so it cannot be altered; load the table anew");
             }
             return there;
+        }
+
+        /**
+         * An interrupted ALTER TABLE has changed the table's columns, but perhaps not begun to
+         * change its parts: ClickHouse writes the one and then the other ({@code
+         * StorageMergeTree::alter}), and forgets the second if it is killed in between. Then a
+         * renamed column would be empty, and a dropped one come back under its name; a merge makes
+         * that final. So the mutation must be there.
+         *
+         * @throws QuarantineException if it is not, or nothing tells
+         */
+        void requireCarriedOut(TableMapping to) {
+            long before = ShapeMarker.mutationBefore(versionComment(shape(), to));
+            if (before < 0 || newestMutation() <= before) {
+                throw new QuarantineException(
+                        DdlCodes.ALTERATION,
+                        "the target table "
+                                + database
+                                + "."
+                                + table
+                                + " was being altered when ClickHouse ended, and its parts were"
+                                + " not changed; load the table anew");
+            }
+            String failure = failureOfItsOwn();
+            if (failure != null) {
+                throw new QuarantineException(
+                        DdlCodes.ALTERATION,
+                        "ClickHouse cannot change the parts of the target table "
+                                + database
+                                + "."
+                                + table
+                                + ": "
+                                + failure
+                                + "; load the table anew");
+            }
+            // waits for it
+            client.execute(
+                    "ALTER TABLE " + Ddl.qualified(database, table) + " DELETE WHERE 0",
+                    SYNCHRONOUS);
+        }
+
+        /** A defect that comes again however often it is tried; null: there is none. */
+        private @Nullable String failureOfItsOwn() {
+            return client.queryValue(
+                    "SELECT latest_fail_reason FROM system.mutations WHERE NOT is_done AND"
+                            + " latest_fail_reason LIKE '%LOGICAL_ERROR%' AND database = "
+                            + Ddl.literal(database)
+                            + " AND table = "
+                            + Ddl.literal(table)
+                            + " LIMIT 1");
+        }
+
+        /** The number of the newest change of parts; 0 if there was none. */
+        long newestMutation() {
+            String number =
+                    client.queryValue(
+                            "SELECT max(toUInt64OrZero(extract(mutation_id, '[0-9]+'))) FROM"
+                                    + " system.mutations WHERE database = "
+                                    + Ddl.literal(database)
+                                    + " AND table = "
+                                    + Ddl.literal(table));
+            return number == null ? 0 : Long.parseLong(number);
         }
 
         void verify(TableMapping to) {

@@ -7,12 +7,17 @@ import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
+import dev.walshadow.pipeline.mapping.ForeignCodecs;
 import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.pipeline.mapping.OutOfRange;
 import dev.walshadow.pipeline.mapping.ResolvedType;
 import dev.walshadow.pipeline.mapping.Transform;
 import dev.walshadow.pipeline.mapping.TypeCodecs;
+import dev.walshadow.postgres.value.Codecs;
 import dev.walshadow.postgres.value.NumericScaler;
+import dev.walshadow.postgres.value.TypeOid;
 import dev.walshadow.postgres.value.ValueCodec;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param attribute index of the attribute in tuples
  * @param missing RowBinary of the value of rows that were written before the column existed
  * @param fixed RowBinary of what every row gets, whatever its value is; null: its value
+ * @param canBeCut the beginning of a value that is too large is sent, where that is wanted
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 record ColumnPlan(
@@ -32,7 +38,8 @@ record ColumnPlan(
         boolean varlena,
         ValueReader reader,
         byte[] missing,
-        byte @Nullable [] fixed) {
+        byte @Nullable [] fixed,
+        boolean canBeCut) {
 
     /** Compiles plans that share one converter and one set of counts. */
     static final class Compiler {
@@ -40,16 +47,20 @@ record ColumnPlan(
         private final TextConverter converter;
         private final PolicyCounts counts;
         private final TypeCodecs codecs;
+        private final ValueLimit limit;
 
         Compiler(
                 RelationDescriptor shape,
                 SourceEncoding encoding,
                 TextConverter converter,
-                PolicyCounts counts) {
+                PolicyCounts counts,
+                ValueLimit limit,
+                ForeignCodecs foreign) {
+            this.limit = limit;
             this.shape = shape;
             this.converter = converter;
             this.counts = counts;
-            this.codecs = new TypeCodecs(shape.types(), encoding.charset());
+            this.codecs = new TypeCodecs(shape.types(), encoding.charset(), foreign);
         }
 
         ColumnPlan compile(int index, ColumnMapping column, boolean isKey) {
@@ -89,7 +100,8 @@ record ColumnPlan(
                     attribute.length() == -1,
                     transform == null ? reader : new TransformReader(transform, reader),
                     missing,
-                    transform != null && transform.isFixed() ? missing : null);
+                    transform != null && transform.isFixed() ? missing : null,
+                    ValueLimit.canCut(column));
         }
 
         private AttributeDescriptor attribute(ColumnMapping column) {
@@ -110,12 +122,13 @@ record ColumnPlan(
                 case INT64, UINT64, FLOAT64, TIME64 -> new FixedReaders.Int64();
                 case MONEY -> new FixedReaders.Money();
                 case UUID -> new FixedReaders.Uuid();
-                case DATE32 -> new TemporalReaders.Date32(counts);
+                case DATE32 -> new TemporalReaders.Date32(counts, policy(column));
                 case DATETIME64 ->
                         new TemporalReaders.DateTime64(
                                 ((ClickHouseType.DateTime64) scalarType(column)).precision(),
-                                counts);
-                case DECIMAL -> decimal((ClickHouseType.Decimal) scalarType(column), isKey);
+                                counts,
+                                policy(column));
+                case DECIMAL -> decimal(column, isKey);
                 case BYTES -> new TextReaders.Bytes();
                 case CHARACTERS -> characters;
                 case NAME -> new TextReaders.Name(characters);
@@ -123,8 +136,13 @@ record ColumnPlan(
                 case HSTORE -> new HstoreReader(characters);
                 case VECTOR -> new VectorReaders.Floats();
                 case HALFVEC -> new VectorReaders.Halves();
+                case HEX ->
+                        new TextReaders.Rendered(
+                                Objects.requireNonNull(Codecs.builtin(TypeOid.BYTEA)),
+                                characters,
+                                limit);
                 case TEXT, ARRAY_TEXT ->
-                        new TextReaders.Rendered(codec(column, typeOid), characters);
+                        new TextReaders.Rendered(codec(column, typeOid), characters, limit);
             };
         }
 
@@ -138,9 +156,18 @@ record ColumnPlan(
             return new FixedReaders.Widened(column.conversion(), width);
         }
 
-        private ValueReader decimal(ClickHouseType.Decimal type, boolean isKey) {
+        private static OutOfRange policy(ColumnMapping column) {
+            OutOfRange own = column.outOfRange();
+            return own == null ? OutOfRange.CLAMP : own;
+        }
+
+        private ValueReader decimal(ColumnMapping column, boolean isKey) {
+            ClickHouseType.Decimal type = (ClickHouseType.Decimal) scalarType(column);
             return new TextReaders.Decimal(
-                    new NumericScaler(type.precision(), type.scale(), type.width()), isKey, counts);
+                    new NumericScaler(type.precision(), type.scale(), type.width()),
+                    isKey,
+                    counts,
+                    column.outOfRange() == OutOfRange.ERROR);
         }
 
         private ValueCodec codec(ColumnMapping column, int typeOid) {

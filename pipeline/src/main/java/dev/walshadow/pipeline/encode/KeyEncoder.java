@@ -29,9 +29,9 @@ final class KeyEncoder {
     private final AttributeWalker walker;
     private final AttributeWalker otherWalker;
     private final ExternalValues external;
-    private final ByteBuilder payload = new ByteBuilder(256);
-    private final ByteBuilder one = new ByteBuilder(256);
-    private final ByteBuilder other = new ByteBuilder(256);
+    private final ByteBuilder payload = ByteBuilder.onDemand(256);
+    private final ByteBuilder one = ByteBuilder.onDemand(256);
+    private final ByteBuilder other = ByteBuilder.onDemand(256);
 
     /**
      * @param all plans by mapping column

@@ -13,8 +13,10 @@ import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.EnumNumber;
 import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.pipeline.mapping.OutOfRange;
 import dev.walshadow.pipeline.mapping.Transform;
 import dev.walshadow.pipeline.mapping.TransformedText;
+import dev.walshadow.postgres.value.IsoText;
 import dev.walshadow.postgres.value.TypeOid;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -131,8 +133,15 @@ final class MissingValue {
     private static boolean appendScalar(ColumnMapping column, String text, ColumnBuffer out) {
         switch (column.conversion()) {
             case BYTES -> appendText(HexFormat.of().parseHex(text.substring(2)), out);
+            case HEX -> throw new IllegalArgumentException("its stored bytes are not known");
             case CHARACTERS, NAME, TEXT, ARRAY_TEXT ->
                     appendText(text.getBytes(StandardCharsets.UTF_8), out);
+            case DATE32, DATETIME64 -> {
+                if (column.outOfRange() == OutOfRange.NULL && ClampedText.isOutOfRange(text)) {
+                    return false;
+                }
+                appendFixed(column, text, (FixedColumn) out);
+            }
             case DECIMAL -> {
                 return appendDecimal(column, text, (FixedColumn) out);
             }
@@ -197,7 +206,7 @@ final class MissingValue {
                 UUID uuid = UUID.fromString(text);
                 out.appendInt128(uuid.getMostSignificantBits(), uuid.getLeastSignificantBits());
             }
-            case DATE32 -> out.appendInt(IsoText.date(text));
+            case DATE32 -> out.appendInt(ClampedText.date(text));
             case TIME64 -> out.appendLong(IsoText.time(text));
             case DATETIME64 -> {
                 int precision =
@@ -206,7 +215,7 @@ final class MissingValue {
                 for (int i = precision; i < MICRO_DIGITS; i++) {
                     unit *= 10;
                 }
-                out.appendLong(Math.floorDiv(IsoText.timestamp(text), unit));
+                out.appendLong(Math.floorDiv(ClampedText.timestamp(text), unit));
             }
             default -> throw new IllegalArgumentException("no fixed value");
         }

@@ -1,7 +1,9 @@
 package dev.walshadow.pipeline.encode;
 
 import java.util.EnumMap;
-import java.util.Objects;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /** How often a value policy (docs/types.md) changed a value. Read by any thread. */
@@ -10,6 +12,10 @@ public final class PolicyCounts {
     public enum Policy {
         /** A date or timestamp outside ClickHouse's range became its nearest bound. */
         CLAMPED,
+        /**
+         * A date or timestamp outside ClickHouse's range became NULL, as its column's rule says.
+         */
+        OUT_OF_RANGE,
         /** A numeric NaN or infinity became NULL. */
         NOT_A_NUMBER,
         /** A NULL array, hstore or vector became an empty one. */
@@ -19,26 +25,49 @@ public final class PolicyCounts {
         /** Text with bytes that are invalid in the source's encoding. */
         INVALID_TEXT,
         /** A numeric with more digits behind the point than the Decimal was rounded. */
-        ROUNDED
+        ROUNDED,
+        /** A value beyond the limit became NULL or was cut off. */
+        OVERSIZED
     }
 
-    private final EnumMap<Policy, LongAdder> counts = new EnumMap<>(Policy.class);
+    private record Place(int column, Policy policy) {}
 
-    PolicyCounts() {
-        for (Policy policy : Policy.values()) {
-            counts.put(policy, new LongAdder());
-        }
+    private final ConcurrentHashMap<Place, LongAdder> counts = new ConcurrentHashMap<>();
+
+    /** Whose value is at work. */
+    private int column;
+
+    /** The encoder's thread tries a row out, whose values are counted when it is sent. */
+    private boolean paused;
+
+    /** What is counted next is a value of this block column. */
+    void at(int blockColumn) {
+        column = blockColumn;
     }
 
     void add(Policy policy) {
-        of(policy).increment();
+        if (!paused) {
+            counts.computeIfAbsent(new Place(column, policy), _ -> new LongAdder()).increment();
+        }
+    }
+
+    void pause(boolean now) {
+        paused = now;
     }
 
     public long count(Policy policy) {
-        return of(policy).sum();
+        return counts.entrySet().stream()
+                .filter(entry -> entry.getKey().policy == policy)
+                .mapToLong(entry -> entry.getValue().sum())
+                .sum();
     }
 
-    private LongAdder of(Policy policy) {
-        return Objects.requireNonNull(counts.get(policy), "every policy has a count");
+    /** By block column what was counted there. */
+    public Map<Integer, Map<Policy, Long>> byColumn() {
+        Map<Integer, Map<Policy, Long>> all = new TreeMap<>();
+        counts.forEach((place, count) ->
+                all.computeIfAbsent(place.column, _ -> new EnumMap<>(Policy.class))
+                        .put(place.policy, count.sum()));
+        return all;
     }
 }

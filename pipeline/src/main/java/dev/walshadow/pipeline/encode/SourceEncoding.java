@@ -2,6 +2,7 @@ package dev.walshadow.pipeline.encode;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.postgres.value.DatumRenderer;
 import java.nio.charset.Charset;
 import java.util.Locale;
 import java.util.Map;
@@ -48,14 +49,16 @@ public final class SourceEncoding {
 
     private static final Set<String> PASSED = Set.of("UTF8", "SQL_ASCII");
 
-    public static final SourceEncoding UTF8 = new SourceEncoding("UTF8", null);
+    public static final SourceEncoding UTF8 = new SourceEncoding("UTF8", null, DatumRenderer.NONE);
 
     private final String name;
     private final @Nullable Charset charset;
+    private final DatumRenderer renderer;
 
-    private SourceEncoding(String name, @Nullable Charset charset) {
+    private SourceEncoding(String name, @Nullable Charset charset, DatumRenderer renderer) {
         this.name = name;
         this.charset = charset;
+        this.renderer = renderer;
     }
 
     /**
@@ -66,7 +69,7 @@ public final class SourceEncoding {
     public static SourceEncoding named(String name) {
         String upper = name.toUpperCase(Locale.ROOT);
         if (PASSED.contains(upper)) {
-            return new SourceEncoding(upper, null);
+            return new SourceEncoding(upper, null, DatumRenderer.NONE);
         }
         String charset = CHARSETS.get(upper);
         if (charset == null || !Charset.isSupported(charset)) {
@@ -78,7 +81,16 @@ public final class SourceEncoding {
                             + " or one of "
                             + String.join(", ", CHARSETS.keySet().stream().sorted().toList()));
         }
-        return new SourceEncoding(upper, Charset.forName(charset));
+        return new SourceEncoding(upper, Charset.forName(charset), DatumRenderer.NONE);
+    }
+
+    /** The same, where what no codec knows is printed by {@code other}, in this encoding. */
+    public SourceEncoding withRenderer(DatumRenderer other) {
+        return new SourceEncoding(name, charset, other);
+    }
+
+    DatumRenderer renderer() {
+        return renderer;
     }
 
     public String name() {

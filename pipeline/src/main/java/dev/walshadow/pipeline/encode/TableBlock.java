@@ -70,6 +70,11 @@ public final class TableBlock {
         return block.bytes();
     }
 
+    /** Memory that it takes, the room for more rows included. */
+    public long memoryBytes() {
+        return block.memoryBytes();
+    }
+
     public void clear() {
         block.clear();
     }

@@ -2,9 +2,12 @@ package dev.walshadow.pipeline.encode;
 
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.LittleEndian;
+import dev.walshadow.base.QuarantineException;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.FixedColumn;
 import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
+import dev.walshadow.pipeline.mapping.MappingCodes;
+import dev.walshadow.pipeline.mapping.OutOfRange;
 import dev.walshadow.postgres.value.Temporal;
 import java.time.LocalDate;
 
@@ -19,39 +22,58 @@ final class TemporalReaders {
 
     private TemporalReaders() {}
 
+    /** Counts a value that does not fit; false if it becomes NULL. */
+    private static boolean clamps(OutOfRange policy, PolicyCounts counts) {
+        return switch (policy) {
+            case CLAMP -> {
+                counts.add(Policy.CLAMPED);
+                yield true;
+            }
+            case NULL -> {
+                counts.add(Policy.OUT_OF_RANGE);
+                yield false;
+            }
+            case ERROR ->
+                    throw new QuarantineException(
+                            MappingCodes.VALUE,
+                            "a date or timestamp lies outside of what ClickHouse holds (1900-01-01"
+                                    + " to 2299-12-31), and the column's out_of_range is error");
+        };
+    }
+
     static final class Date32 extends ValueReader {
         private final PolicyCounts counts;
+        private final OutOfRange policy;
 
-        Date32(PolicyCounts counts) {
+        Date32(PolicyCounts counts, OutOfRange policy) {
             this.counts = counts;
+            this.policy = policy;
         }
 
         @Override
         boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
             int stored = LittleEndian.getInt(bytes, offset);
-            ((FixedColumn) out).appendInt(clamped(stored));
-            return true;
-        }
-
-        private int clamped(int stored) {
-            if (!Temporal.isInfiniteDate(stored)) {
-                int days = Temporal.daysSince1970(stored);
-                if (days >= FIRST_DAY && days <= LAST_DAY) {
-                    return days;
-                }
+            int days = Temporal.daysSince1970(stored);
+            boolean fits =
+                    !Temporal.isInfiniteDate(stored) && days >= FIRST_DAY && days <= LAST_DAY;
+            if (!fits && !clamps(policy, counts)) {
+                return false;
             }
-            counts.add(Policy.CLAMPED);
-            return stored < 0 ? FIRST_DAY : LAST_DAY;
+            int bound = stored < 0 ? FIRST_DAY : LAST_DAY;
+            ((FixedColumn) out).appendInt(fits ? days : bound);
+            return true;
         }
     }
 
     static final class DateTime64 extends ValueReader {
         private final PolicyCounts counts;
+        private final OutOfRange policy;
         private final long microsPerTick;
 
-        DateTime64(int precision, PolicyCounts counts) {
+        DateTime64(int precision, PolicyCounts counts, OutOfRange policy) {
             Invariant.check(precision >= 0 && precision <= 6, "timestamps have 0 to 6 digits");
             this.counts = counts;
+            this.policy = policy;
             long unit = 1;
             for (int i = precision; i < 6; i++) {
                 unit *= 10;
@@ -61,21 +83,21 @@ final class TemporalReaders {
 
         @Override
         boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
-            long micros = clamped(LittleEndian.getLong(bytes, offset));
+            long stored = LittleEndian.getLong(bytes, offset);
+            long micros = Temporal.microsSince1970(stored);
+            boolean fits =
+                    !Temporal.isInfiniteTimestamp(stored)
+                            && micros >= FIRST_MICROS
+                            && micros <= LAST_MICROS;
+            if (!fits) {
+                if (!clamps(policy, counts)) {
+                    return false;
+                }
+                micros = stored < 0 ? FIRST_MICROS : LAST_MICROS;
+            }
             ((FixedColumn) out)
                     .appendLong(microsPerTick == 1 ? micros : Math.floorDiv(micros, microsPerTick));
             return true;
-        }
-
-        private long clamped(long stored) {
-            if (!Temporal.isInfiniteTimestamp(stored)) {
-                long micros = Temporal.microsSince1970(stored);
-                if (micros >= FIRST_MICROS && micros <= LAST_MICROS) {
-                    return micros;
-                }
-            }
-            counts.add(Policy.CLAMPED);
-            return stored < 0 ? FIRST_MICROS : LAST_MICROS;
         }
     }
 }

@@ -18,8 +18,8 @@ final class TextConverter {
     private final @Nullable CharsetDecoder source;
     private final CharsetEncoder target = StandardCharsets.UTF_8.newEncoder();
     private final CharsetDecoder validator = StandardCharsets.UTF_8.newDecoder();
-    private CharBuffer characters = CharBuffer.allocate(1024);
-    private byte[] converted = new byte[1024];
+    private CharBuffer characters = CharBuffer.allocate(0);
+    private byte[] converted = {};
     private final PolicyCounts counts;
 
     TextConverter(SourceEncoding encoding, PolicyCounts counts) {
@@ -59,6 +59,39 @@ final class TextConverter {
         }
         encode(out);
         return valid;
+    }
+
+    /**
+     * Appends the first {@code most} characters of a text of which at least that many are there;
+     * its last character may be cut off.
+     */
+    void appendCut(byte[] bytes, int length, int most, StringColumn out) {
+        if (source == null) {
+            out.append(bytes, 0, end(bytes, length, most));
+            return;
+        }
+        source.onMalformedInput(CodingErrorAction.REPLACE);
+        source.onUnmappableCharacter(CodingErrorAction.REPLACE);
+        decodes(source, bytes, 0, length);
+        source.onMalformedInput(CodingErrorAction.REPORT);
+        source.onUnmappableCharacter(CodingErrorAction.REPORT);
+        int characterCount = Character.codePointCount(characters, 0, characters.length());
+        if (characterCount > most) {
+            characters.limit(Character.offsetByCodePoints(characters, 0, most));
+        }
+        encode(out);
+    }
+
+    /** Where the character behind the first {@code most} begins in UTF-8. */
+    private static int end(byte[] bytes, int length, int most) {
+        int count = 0;
+        for (int i = 0; i < length; i++) {
+            boolean begins = (bytes[i] & 0xC0) != 0x80;
+            if (begins && count++ == most) {
+                return i;
+            }
+        }
+        return length;
     }
 
     private static boolean isAscii(byte[] bytes, int offset, int length) {

@@ -32,6 +32,11 @@ final class TextReaders {
             this.isKey = isKey;
         }
 
+        /** As {@link #append}, at most so many characters of it. */
+        void appendCut(byte[] bytes, int length, int most, ColumnBuffer out) {
+            converter.appendCut(bytes, length, most, (StringColumn) out);
+        }
+
         @Override
         boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
             if (!converter.append(bytes, offset, length, (StringColumn) out) && isKey) {
@@ -63,11 +68,12 @@ final class TextReaders {
     static final class Rendered extends ValueReader {
         private final ValueCodec codec;
         private final Characters characters;
-        private final ByteBuilder text = new ByteBuilder(256);
+        private final ByteBuilder text;
 
-        Rendered(ValueCodec codec, Characters characters) {
+        Rendered(ValueCodec codec, Characters characters, ValueLimit limit) {
             this.codec = codec;
             this.characters = characters;
+            this.text = ByteBuilder.onDemand(256, limit.bytes());
         }
 
         @Override
@@ -82,8 +88,13 @@ final class TextReaders {
         private final NumericScaler scaler;
         private final boolean isKey;
         private final PolicyCounts counts;
+        private final boolean refuses;
 
-        Decimal(NumericScaler scaler, boolean isKey, PolicyCounts counts) {
+        /**
+         * @param refuses sets the table aside at what is no number
+         */
+        Decimal(NumericScaler scaler, boolean isKey, PolicyCounts counts, boolean refuses) {
+            this.refuses = refuses;
             this.scaler = scaler;
             this.isKey = isKey;
             this.counts = counts;
@@ -106,6 +117,12 @@ final class TextReaders {
                                 MappingCodes.VALUE,
                                 "a numeric has more digits than the mapped Decimal holds");
                 default -> {
+                    if (refuses) {
+                        throw new QuarantineException(
+                                MappingCodes.VALUE,
+                                "a numeric is NaN or infinite, which a Decimal cannot hold, and the"
+                                        + " column's out_of_range is error");
+                    }
                     counts.add(Policy.NOT_A_NUMBER);
                     yield false;
                 }

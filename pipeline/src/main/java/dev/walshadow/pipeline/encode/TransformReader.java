@@ -11,8 +11,8 @@ final class TransformReader extends ValueReader {
     private final TransformedText transform;
     private final ValueReader text;
     private final StringColumn plain = new StringColumn();
-    private final ByteBuilder value = new ByteBuilder(256);
-    private final ByteBuilder transformed = new ByteBuilder(256);
+    private final ByteBuilder value = ByteBuilder.onDemand(256);
+    private final ByteBuilder transformed = ByteBuilder.onDemand(256);
 
     /**
      * @param text gives PostgreSQL's text

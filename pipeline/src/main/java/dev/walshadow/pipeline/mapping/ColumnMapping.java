@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param enumNumbers by number, of an enum that arrives as Enum16; else empty
  * @param transform what is sent instead of the values, whose text {@code conversion} gives; null:
  *     the values themselves
+ * @param outOfRange what becomes of values that {@code type} cannot hold; null: the type's default
  */
 public record ColumnMapping(
         int attributeNumber,
@@ -30,7 +31,8 @@ public record ColumnMapping(
         int typeOid,
         int typeModifier,
         List<EnumNumber> enumNumbers,
-        @Nullable Transform transform) {
+        @Nullable Transform transform,
+        @Nullable OutOfRange outOfRange) {
     public ColumnMapping {
         enumNumbers = List.copyOf(enumNumbers);
     }
@@ -55,6 +57,7 @@ public record ColumnMapping(
                 typeOid,
                 typeModifier,
                 List.of(),
+                null,
                 null);
     }
 
@@ -70,6 +73,23 @@ public record ColumnMapping(
                 typeOid,
                 typeModifier,
                 enumNumbers,
+                other,
+                outOfRange);
+    }
+
+    /** The same column, with another policy for what its type cannot hold. */
+    public ColumnMapping withOutOfRange(@Nullable OutOfRange other) {
+        return new ColumnMapping(
+                attributeNumber,
+                sourceName,
+                name,
+                type,
+                conversion,
+                dimensions,
+                typeOid,
+                typeModifier,
+                enumNumbers,
+                transform,
                 other);
     }
 
@@ -85,6 +105,7 @@ public record ColumnMapping(
                 typeOid,
                 typeModifier,
                 enumNumbers,
-                transform);
+                transform,
+                outOfRange);
     }
 }

@@ -41,5 +41,7 @@ public enum Conversion {
     /** halfvec to Array(Float32). */
     HALFVEC,
     /** A whole array as array_out prints it, in UTF-8. */
-    ARRAY_TEXT
+    ARRAY_TEXT,
+    /** The stored bytes of a type that nothing here can print, as bytea shows bytes. */
+    HEX
 }

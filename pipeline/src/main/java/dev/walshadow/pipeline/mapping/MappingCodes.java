@@ -19,5 +19,8 @@ public final class MappingCodes {
     /** Hashed columns were made with another salt. */
     public static final Code SALT = new Code(1754);
 
+    /** A value is larger than configured. */
+    public static final Code OVERSIZED = new Code(1755);
+
     private MappingCodes() {}
 }

@@ -8,9 +8,11 @@ import dev.walshadow.pipeline.mapping.MappingRules.ColumnRule;
 import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +40,10 @@ final class MappingDeriver {
         this.shape = shape;
         this.rules = rules;
         this.rule = rules.table(shape.name());
-        this.types = new TypeMapper(rules.time64(), new TypeCodecs(shape.types(), null));
+        this.types =
+                new TypeMapper(
+                        rules.time64(),
+                        new TypeCodecs(shape.types(), null, new ForeignCodecs(rules.renderer())));
         this.pinned = pinned;
     }
 
@@ -51,6 +56,10 @@ final class MappingDeriver {
         String table = ownName == null ? shape.name().name() : ownName;
         checkLength(database, table);
         List<ColumnMapping> columns = columns(key);
+        if (!reasons.isEmpty()) {
+            return new Derivation.HeldBack(reasons);
+        }
+        RowFilter filter = filter(columns, key);
         if (!reasons.isEmpty()) {
             return new Derivation.HeldBack(reasons);
         }
@@ -67,8 +76,46 @@ final class MappingDeriver {
                         columns,
                         key,
                         meta,
-                        rules.settings()),
+                        rules.settings(),
+                        filter),
                 notes);
+    }
+
+    /** The rule's, over attribute numbers; null if there is none, or if it is refused. */
+    private @Nullable RowFilter filter(List<ColumnMapping> columns, List<Integer> key) {
+        RowFilter where = rule.where();
+        if (where == null) {
+            return null;
+        }
+        Map<String, String> numbers = new HashMap<>();
+        for (ColumnMapping column : columns) {
+            String number = RowFilter.ofNumber(column.attributeNumber());
+            numbers.put(column.sourceName(), number);
+            numbers.put(number, number);
+        }
+        for (String column : where.columns()) {
+            if (!numbers.containsKey(column)) {
+                refuseFilter("it has no replicated column " + column);
+                return null;
+            }
+        }
+        RowFilter resolved = where.renamed(column -> numbers.getOrDefault(column, column));
+        try {
+            RowFilterCheck.evaluable(shape, resolved);
+        } catch (IllegalArgumentException e) {
+            refuseFilter(String.valueOf(e.getMessage()));
+        }
+        String unlogged = RowFilterCheck.unlogged(shape, columns, key);
+        if (unlogged != null) {
+            refuseFilter(unlogged);
+        }
+        return resolved;
+    }
+
+    private void refuseFilter(String why) {
+        String problem = "the configuration's where is refused: " + why;
+        ruleProblems.add(problem);
+        hold(problem);
     }
 
     private void checkKind() {
@@ -208,7 +255,8 @@ final class MappingDeriver {
             refuse(column, "the name " + name + " is reserved in ClickHouse, or has a dot");
         }
         return isKey && own.exclude()
-                ? new ColumnRule(own.name(), own.type(), own.lossy(), false, transform)
+                ? new ColumnRule(
+                        own.name(), own.type(), own.lossy(), false, transform, own.outOfRange())
                 : own;
     }
 
@@ -244,6 +292,20 @@ final class MappingDeriver {
                                     isKey ? " as a key column" : ""));
             return null;
         }
+        if (target.conversion() == Conversion.HEX) {
+            notes.add(
+                    shape.label()
+                            + ": column "
+                            + attribute.name()
+                            + " has the type "
+                            + resolved.descriptor().schema()
+                            + "."
+                            + resolved.descriptor().name()
+                            + ", which only its extension's library can print, and that is not"
+                            + " installed beside the shadow's PostgreSQL: its stored bytes arrive"
+                            + " as hexadecimal digits, and it is not verified. Install the library"
+                            + " and resync the table");
+        }
         String ownName = own.name();
         return new ColumnMapping(
                 attribute.number(),
@@ -255,7 +317,37 @@ final class MappingDeriver {
                 resolved.descriptor().oid(),
                 resolved.modifier(),
                 target.enumNumbers(),
-                own.transform());
+                own.transform(),
+                outOfRange(attribute, target, own, isKey));
+    }
+
+    private @Nullable OutOfRange outOfRange(
+            AttributeDescriptor attribute,
+            TypeMapper.Target target,
+            ColumnRule own,
+            boolean isKey) {
+        OutOfRange wanted = own.outOfRange();
+        if (wanted == null) {
+            return null;
+        }
+        boolean time =
+                switch (target.conversion()) {
+                    case DATE32, DATETIME64 -> true;
+                    default -> false;
+                };
+        if (isKey) {
+            refuse(attribute.name(), "it is part of the key, whose values are never changed");
+        } else if (!time && target.conversion() != Conversion.DECIMAL) {
+            refuse(
+                    attribute.name(),
+                    "as "
+                            + target.type().print()
+                            + " it holds every value, so nothing is out of"
+                            + " its range");
+        } else if (!time && wanted == OutOfRange.CLAMP) {
+            refuse(attribute.name(), "what is no number has no nearest one; use null or error");
+        }
+        return wanted;
     }
 
     /** What the enum's labels were numbered before. */

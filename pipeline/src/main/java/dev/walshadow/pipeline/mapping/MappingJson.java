@@ -24,6 +24,9 @@ final class MappingJson {
     /** With transformed columns, whose plain values an older version would send. */
     private static final int TRANSFORM_FORMAT = 3;
 
+    /** With a filter of rows, or other policies, which an older version would not keep to. */
+    private static final int FILTER_FORMAT = 4;
+
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private MappingJson() {}
@@ -32,7 +35,10 @@ final class MappingJson {
         ObjectNode root = JSON.createObjectNode();
         boolean transforms = mapping.columns().stream().anyMatch(c -> c.transform() != null);
         int format = mapping.isKeyless() ? KEYLESS_FORMAT : FORMAT;
-        root.put("format", transforms ? TRANSFORM_FORMAT : format);
+        boolean policies =
+                mapping.filter() != null
+                        || mapping.columns().stream().anyMatch(c -> c.outOfRange() != null);
+        root.put("format", policies ? FILTER_FORMAT : transforms ? TRANSFORM_FORMAT : format);
         root.put("relation_oid", Integer.toUnsignedLong(mapping.relationOid()));
         if (!mapping.source().database().isEmpty()) {
             root.put("source_database", mapping.source().database());
@@ -55,6 +61,9 @@ final class MappingJson {
             if (column.transform() != null) {
                 node.put("transform", column.transform().print());
             }
+            if (column.outOfRange() != null) {
+                node.put("out_of_range", column.outOfRange().name());
+            }
             if (!column.enumNumbers().isEmpty()) {
                 enumNumbers(column.enumNumbers(), node.putArray("enum"));
             }
@@ -74,6 +83,9 @@ final class MappingJson {
         if (mapping.meta().tid() != null) {
             meta.put("tid", mapping.meta().tid());
         }
+        if (mapping.filter() != null) {
+            root.put("where", mapping.filter().print());
+        }
         ObjectNode settings = root.putObject("settings");
         mapping.settings().forEach(settings::put);
         return root.toString();
@@ -92,12 +104,9 @@ final class MappingJson {
         try {
             JsonNode root = JSON.readTree(json);
             int format = root.required("format").asInt();
-            if (format < FORMAT || format > TRANSFORM_FORMAT) {
+            if (format < FORMAT || format > FILTER_FORMAT) {
                 throw bad(
-                        "it has format "
-                                + format
-                                + ", this version reads up to "
-                                + TRANSFORM_FORMAT,
+                        "it has format " + format + ", this version reads up to " + FILTER_FORMAT,
                         json,
                         null);
             }
@@ -112,7 +121,8 @@ final class MappingJson {
                     columns(root.required("columns")),
                     key(root.required("key")),
                     meta(root.required("meta")),
-                    settings(root.required("settings")));
+                    settings(root.required("settings")),
+                    root.has("where") ? RowFilter.parse(text(root, "where")) : null);
         } catch (JacksonException | IllegalArgumentException e) {
             throw bad(String.valueOf(e.getMessage()), json, e);
         }
@@ -134,6 +144,9 @@ final class MappingJson {
                             enumNumbers(node.path("enum")),
                             node.has("transform")
                                     ? Transform.parse(text(node, "transform"), null)
+                                    : null,
+                            node.has("out_of_range")
+                                    ? OutOfRange.valueOf(text(node, "out_of_range"))
                                     : null));
         }
         return columns;

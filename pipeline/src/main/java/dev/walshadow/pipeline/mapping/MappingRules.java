@@ -4,6 +4,7 @@ import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.clickhouse.ClickHouseType;
+import dev.walshadow.postgres.value.DatumRenderer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param time64 whether the server has the type Time64
  * @param settings table settings for every created table, printed form
  * @param hashKey the salt of hashed columns; null if none is configured
+ * @param renderer says which types of extensions can be printed
  */
 public record MappingRules(
         String databasePrefix,
@@ -32,13 +34,14 @@ public record MappingRules(
         Map<RelationName, TableRule> tables,
         boolean time64,
         SortedMap<String, String> settings,
-        @Nullable HashKey hashKey) {
+        @Nullable HashKey hashKey,
+        DatumRenderer renderer) {
 
-    /** The setting without which MergeTree tables ignore deduplication tokens. */
-    public static final String DEDUPLICATION_WINDOW = "non_replicated_deduplication_window";
-
-    /** How many inserts back a repeated token is recognised. */
-    public static final int DEDUPLICATION_INSERTS = 1000;
+    /**
+     * Of rows wider than 128 bytes a granule has fewer than ClickHouse's 8,192: reading one row's
+     * large value reads the whole granule, of which ClickHouse's default is ten times as large.
+     */
+    private static final int GRANULE_BYTES = 1 << 20;
 
     public MappingRules {
         schemas = Map.copyOf(schemas);
@@ -46,13 +49,29 @@ public record MappingRules(
         settings = new TreeMap<>(settings);
     }
 
-    /** One rule per table; null and empty leave the default. */
+    /**
+     * One rule per table; null and empty leave the default.
+     *
+     * @param where which rows replicate; over names, or over attribute numbers where it is carried
+     *     on from a pinned mapping
+     */
     public record TableRule(
-            @Nullable String database, @Nullable String table, Map<String, ColumnRule> columns) {
+            @Nullable String database,
+            @Nullable String table,
+            Map<String, ColumnRule> columns,
+            @Nullable RowFilter where) {
         public static final TableRule NONE = new TableRule(null, null, Map.of());
 
         public TableRule {
             columns = Map.copyOf(columns);
+        }
+
+        /** All rows. */
+        public TableRule(
+                @Nullable String database,
+                @Nullable String table,
+                Map<String, ColumnRule> columns) {
+            this(database, table, columns, null);
         }
 
         private TableRule withHashKey(HashKey key) {
@@ -61,7 +80,7 @@ public record MappingRules(
                     rule.transform() instanceof Transform.Hash
                             ? rule.withTransform(new Transform.Hash(key))
                             : rule);
-            return new TableRule(database, table, salted);
+            return new TableRule(database, table, salted, where);
         }
     }
 
@@ -74,49 +93,86 @@ public record MappingRules(
      * @param lossy takes a type that cannot hold every value
      * @param exclude leaves the column out
      * @param transform what is sent instead of the values; null for the values themselves
+     * @param outOfRange what becomes of values that the type cannot hold; null for the default
      */
     public record ColumnRule(
             @Nullable String name,
             @Nullable ClickHouseType type,
             boolean lossy,
             boolean exclude,
-            @Nullable Transform transform) {
+            @Nullable Transform transform,
+            @Nullable OutOfRange outOfRange) {
         public static final ColumnRule NONE = new ColumnRule(null, null);
 
         public ColumnRule(@Nullable String name, @Nullable ClickHouseType type) {
-            this(name, type, false, false, null);
+            this(name, type, false, false, null, null);
+        }
+
+        public ColumnRule(
+                @Nullable String name,
+                @Nullable ClickHouseType type,
+                boolean lossy,
+                boolean exclude,
+                @Nullable Transform transform) {
+            this(name, type, lossy, exclude, transform, null);
         }
 
         ColumnRule withTransform(Transform other) {
-            return new ColumnRule(name, type, lossy, exclude, other);
+            return new ColumnRule(name, type, lossy, exclude, other, outOfRange);
         }
 
         ColumnRule excluded() {
-            return new ColumnRule(name, type, lossy, true, transform);
+            return new ColumnRule(name, type, lossy, true, transform, outOfRange);
+        }
+
+        ColumnRule withOutOfRange(OutOfRange other) {
+            return new ColumnRule(name, type, lossy, exclude, transform, other);
         }
     }
 
     /** Schema to database, table to table, no override. */
     public static MappingRules defaults() {
         TreeMap<String, String> settings = new TreeMap<>();
-        settings.put(DEDUPLICATION_WINDOW, Integer.toString(DEDUPLICATION_INSERTS));
-        return new MappingRules("", "walshadow", Map.of(), Map.of(), true, settings, null);
+        settings.put("index_granularity_bytes", Integer.toString(GRANULE_BYTES));
+        return new MappingRules(
+                "", "walshadow", Map.of(), Map.of(), true, settings, null, DatumRenderer.NONE);
     }
 
     public MappingRules withTime64(boolean available) {
         return new MappingRules(
-                databasePrefix, metadataDatabase, schemas, tables, available, settings, hashKey);
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                tables,
+                available,
+                settings,
+                hashKey,
+                renderer);
     }
 
     public MappingRules withNames(
             String newPrefix, String newMetadataDatabase, Map<String, String> newSchemas) {
         return new MappingRules(
-                newPrefix, newMetadataDatabase, newSchemas, tables, time64, settings, hashKey);
+                newPrefix,
+                newMetadataDatabase,
+                newSchemas,
+                tables,
+                time64,
+                settings,
+                hashKey,
+                renderer);
     }
 
     public MappingRules withTables(Map<RelationName, TableRule> newTables) {
         return new MappingRules(
-                databasePrefix, metadataDatabase, schemas, newTables, time64, settings, hashKey);
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                newTables,
+                time64,
+                settings,
+                hashKey,
+                renderer);
     }
 
     /** The salt of all hashed columns. */
@@ -124,7 +180,19 @@ public record MappingRules(
         Map<RelationName, TableRule> salted = new HashMap<>();
         tables.forEach((name, rule) -> salted.put(name, rule.withHashKey(key)));
         return new MappingRules(
-                databasePrefix, metadataDatabase, schemas, salted, time64, settings, key);
+                databasePrefix, metadataDatabase, schemas, salted, time64, settings, key, renderer);
+    }
+
+    public MappingRules withRenderer(DatumRenderer newRenderer) {
+        return new MappingRules(
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                tables,
+                time64,
+                settings,
+                hashKey,
+                newRenderer);
     }
 
     /** A mapping as the metadata database has it. */
@@ -134,7 +202,8 @@ public record MappingRules(
 
     /**
      * The rules for a table as it is now, where what was pinned of it is not undone by new names: a
-     * column that was left out stays out, one that was transformed stays so.
+     * column that was left out stays out, one that was transformed stays so, and so do the rows
+     * that replicate.
      *
      * @param before the shape that {@code pinned} maps
      */
@@ -155,14 +224,19 @@ public record MappingRules(
             if (column == null) {
                 columns.put(attribute.name(), rule.excluded());
             } else if (column.transform() != null && rule.transform() == null) {
-                columns.put(attribute.name(), rule.withTransform(column.transform()));
+                rule = rule.withTransform(column.transform());
+                columns.put(attribute.name(), rule);
+            }
+            if (column != null && column.outOfRange() != null && rule.outOfRange() == null) {
+                columns.put(attribute.name(), rule.withOutOfRange(column.outOfRange()));
             }
         }
-        if (columns.equals(own.columns())) {
+        if (columns.equals(own.columns()) && own.where() == null && pinned.filter() == null) {
             return this;
         }
         Map<RelationName, TableRule> others = new HashMap<>(tables);
-        others.put(now.name(), new TableRule(own.database(), own.table(), columns));
+        others.put(
+                now.name(), new TableRule(own.database(), own.table(), columns, pinned.filter()));
         return withTables(others);
     }
 

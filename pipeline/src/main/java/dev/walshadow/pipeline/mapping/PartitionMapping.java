@@ -51,6 +51,16 @@ public final class PartitionMapping {
         if (!reasons.isEmpty()) {
             return new Derivation.HeldBack(reasons);
         }
+        List<Integer> numbered =
+                root.key().stream()
+                        .map(number -> numbers.get(root.column(number).sourceName()))
+                        .toList();
+        String unlogged =
+                root.filter() == null ? null : RowFilterCheck.unlogged(leaf, columns, numbered);
+        if (unlogged != null) {
+            return new Derivation.HeldBack(
+                    List.of("its partitioned table's where is refused: " + unlogged));
+        }
         return new Derivation.Mapped(
                 new TableMapping(
                         leaf.oid(),
@@ -58,12 +68,21 @@ public final class PartitionMapping {
                         root.database(),
                         root.table(),
                         columns,
-                        root.key().stream()
-                                .map(number -> numbers.get(root.column(number).sourceName()))
-                                .toList(),
+                        numbered,
                         root.meta(),
-                        root.settings()),
+                        root.settings(),
+                        filter(root, numbers)),
                 List.of());
+    }
+
+    private static @Nullable RowFilter filter(TableMapping root, Map<String, Integer> numbers) {
+        RowFilter filter = root.filter();
+        return filter == null
+                ? null
+                : filter.renamed(column -> {
+                    String name = root.column(RowFilter.number(column)).sourceName();
+                    return RowFilter.ofNumber(numbers.getOrDefault(name, 0));
+                });
     }
 
     /** Whether the partition logs what tells its rows apart in the partitioned table. */

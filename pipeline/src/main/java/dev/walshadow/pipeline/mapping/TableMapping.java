@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param key source attnums of the key, in index order; each has a column mapping. Empty: the key
  *     is the tuple's place in the heap ({@code _tid})
  * @param settings of the created table
+ * @param filter which rows replicate, over attribute numbers; null: all
  */
 public record TableMapping(
         int relationOid,
@@ -34,7 +35,8 @@ public record TableMapping(
         List<ColumnMapping> columns,
         List<Integer> key,
         MetaColumns meta,
-        SortedMap<String, String> settings) {
+        SortedMap<String, String> settings,
+        @Nullable RowFilter filter) {
 
     static final ClickHouseType VERSION = ClickHouseType.Scalar.UINT128;
     static final ClickHouseType IS_DELETED = ClickHouseType.Scalar.UINT8;
@@ -53,6 +55,19 @@ public record TableMapping(
         columns = List.copyOf(columns);
         key = List.copyOf(key);
         settings = new TreeMap<>(settings);
+    }
+
+    /** All rows replicate. */
+    public TableMapping(
+            int relationOid,
+            RelationName source,
+            String database,
+            String table,
+            List<ColumnMapping> columns,
+            List<Integer> key,
+            MetaColumns meta,
+            SortedMap<String, String> settings) {
+        this(relationOid, source, database, table, columns, key, meta, settings, null);
     }
 
     /** Maps a table by its key (relreplident), its columns' types and the rules. */
@@ -78,7 +93,8 @@ public record TableMapping(
 
     /** The same target, its columns read in another way. */
     public TableMapping withColumns(List<ColumnMapping> others) {
-        return new TableMapping(relationOid, source, database, table, others, key, meta, settings);
+        return new TableMapping(
+                relationOid, source, database, table, others, key, meta, settings, filter);
     }
 
     /** The same with the salt of hashed columns, which is not pinned. */

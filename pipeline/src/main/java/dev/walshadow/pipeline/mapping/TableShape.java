@@ -2,8 +2,9 @@ package dev.walshadow.pipeline.mapping;
 
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.Ddl;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,8 +25,14 @@ public record TableShape(
     /**
      * @param type as ClickHouse spells it
      * @param defaultKind empty, DEFAULT, MATERIALIZED, ALIAS or EPHEMERAL
+     * @param comment empty if there is none
      */
-    public record Column(String name, String type, String defaultKind) {}
+    public record Column(String name, String type, String defaultKind, String comment) {
+        /** Without a comment. */
+        public Column(String name, String type, String defaultKind) {
+            this(name, type, defaultKind, "");
+        }
+    }
 
     public TableShape {
         columns = List.copyOf(columns);
@@ -34,29 +41,31 @@ public record TableShape(
     /** Reads the shape from the system tables; null if there is no such table. */
     public static @Nullable TableShape read(
             ClickHouseClient client, String database, String table) {
-        String inDatabase = " WHERE database = " + Ddl.literal(database);
-        String name = Ddl.literal(table);
-        List<@Nullable String[]> tables =
-                client.query(
-                        "SELECT engine, engine_full, sorting_key FROM system.tables"
-                                + inDatabase
-                                + " AND name = "
-                                + name);
-        if (tables.isEmpty()) {
+        SortedMap<Integer, @Nullable String[]> rows = new TreeMap<>();
+        // the table's row is number 0, the columns' are numbered from 1
+        String sql =
+                """
+                SELECT 0 AS number, engine, engine_full, sorting_key, '' FROM system.tables
+                WHERE database = %1$s AND name = %2$s
+                UNION ALL
+                SELECT position AS number, name, type, default_kind, comment FROM system.columns
+                WHERE database = %1$s AND table = %2$s\
+                """
+                        .formatted(Ddl.literal(database), Ddl.literal(table));
+        for (@Nullable String[] row : client.query(sql)) {
+            rows.put(Integer.valueOf(text(row[0])), row);
+        }
+        @Nullable String[] first = rows.remove(0);
+        if (first == null) {
             return null;
         }
-        List<Column> columns = new ArrayList<>();
-        for (@Nullable String[] row :
-                client.query(
-                        "SELECT name, type, default_kind FROM system.columns"
-                                + inDatabase
-                                + " AND table = "
-                                + name
-                                + " ORDER BY position")) {
-            columns.add(new Column(text(row[0]), text(row[1]), text(row[2])));
-        }
-        @Nullable String[] row = tables.getFirst();
-        return new TableShape(database, table, text(row[0]), text(row[1]), text(row[2]), columns);
+        List<Column> columns =
+                rows.values().stream()
+                        .map(row ->
+                                new Column(text(row[1]), text(row[2]), text(row[3]), text(row[4])))
+                        .toList();
+        return new TableShape(
+                database, table, text(first[1]), text(first[2]), text(first[3]), columns);
     }
 
     private static String text(@Nullable String value) {

@@ -12,6 +12,7 @@ public final class TransformedText {
 
     private final Transform transform;
     private final @Nullable Mac mac;
+    private final byte[] constant;
 
     /**
      * @throws QuarantineException if it is a hash whose salt is not at hand
@@ -19,6 +20,10 @@ public final class TransformedText {
     public TransformedText(Transform transform) {
         this.transform = transform;
         this.mac = transform instanceof Transform.Hash(HashKey key) ? mac(key) : null;
+        this.constant =
+                transform instanceof Transform.Constant(String value)
+                        ? value.getBytes(StandardCharsets.UTF_8)
+                        : new byte[0];
     }
 
     private static Mac mac(HashKey key) {
@@ -51,8 +56,7 @@ public final class TransformedText {
             }
             case Transform.Truncate(int characters) ->
                     out.putBytes(bytes, offset, truncated(bytes, offset, length, characters));
-            case Transform.Constant(String value) ->
-                    out.putBytes(value.getBytes(StandardCharsets.UTF_8));
+            case Transform.Constant _ -> out.putBytes(constant);
             case Transform.Null _ -> {
                 return false;
             }

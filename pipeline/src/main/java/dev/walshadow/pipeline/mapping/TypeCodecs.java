@@ -28,14 +28,18 @@ public final class TypeCodecs {
 
     private final Map<Integer, TypeDescriptor> types = new HashMap<>();
     private final Charset charset;
+    private final ForeignCodecs foreign;
 
     /**
      * @param types everything that the wanted types are made of
      * @param charset of the source database: names that the catalog knows are printed in it
+     * @param foreign for types that no codec here knows
      */
-    public TypeCodecs(List<TypeDescriptor> types, @Nullable Charset charset) {
+    public TypeCodecs(
+            List<TypeDescriptor> types, @Nullable Charset charset, ForeignCodecs foreign) {
         types.forEach(type -> this.types.put(type.oid(), type));
         this.charset = charset == null ? StandardCharsets.UTF_8 : charset;
+        this.foreign = foreign;
     }
 
     /** Null, if the type or a part of it cannot be printed. */
@@ -63,9 +67,12 @@ public final class TypeCodecs {
         };
     }
 
-    private static @Nullable ValueCodec base(TypeDescriptor type) {
+    private @Nullable ValueCodec base(TypeDescriptor type) {
         ValueCodec codec = Codecs.builtin(type.oid());
-        return codec == null ? Codecs.byName(type.name()) : codec;
+        if (codec == null) {
+            codec = Codecs.byName(type.name());
+        }
+        return codec == null ? foreign.of(type) : codec;
     }
 
     private @Nullable ValueCodec structured(TypeStructure structure, int depth) {
@@ -74,7 +81,8 @@ public final class TypeCodecs {
             case TypeStructure.Composite composite -> composite(composite.attributes(), depth);
             case TypeStructure.Range range -> range(range.subtypeOid(), depth);
             case TypeStructure.Multirange multirange -> multirange(multirange.rangeOid(), depth);
-            case TypeStructure.Plain _, TypeStructure.ArrayDomain _ -> null;
+            case TypeStructure.Plain _, TypeStructure.Foreign _, TypeStructure.ArrayDomain _ ->
+                    null;
         };
     }
 

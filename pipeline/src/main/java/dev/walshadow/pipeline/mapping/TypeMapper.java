@@ -23,6 +23,7 @@ final class TypeMapper {
 
     private static final Target CHARACTERS = new Target(Scalar.STRING, Conversion.CHARACTERS);
     private static final Target TEXT = new Target(Scalar.STRING, Conversion.TEXT);
+    private static final Target HEX = new Target(Scalar.STRING, Conversion.HEX);
     private static final Target NAME = new Target(Scalar.STRING, Conversion.NAME);
 
     /** timestamp and time without a modifier hold microseconds. */
@@ -80,8 +81,11 @@ final class TypeMapper {
                     : new Target(EnumNumbers.type(numbers), Conversion.ENUM, numbers);
         }
         Target text = text(type);
-        if (text == null || type.kind() != 'b' || ResolvedType.isArray(type)) {
+        if (type.kind() != 'b' || ResolvedType.isArray(type)) {
             return text;
+        }
+        if (text == null) {
+            return HEX;
         }
         return switch (type.name()) {
             case "hstore" ->
@@ -134,6 +138,8 @@ final class TypeMapper {
             return null;
         }
         return switch (target.conversion()) {
+            // the source cannot be asked for rows by such a key
+            case HEX -> null;
             case DATE32, DATETIME64, HSTORE, VECTOR, HALFVEC -> text(resolved.descriptor());
             default -> target;
         };

@@ -103,7 +103,8 @@ final class ShapeChangeTest {
                         TABLE.to(after).mapping(),
                         after.shape(),
                         after.drop("_xid").shape(),
-                        MappingRules.defaults());
+                        MappingRules.defaults(),
+                        false);
         assertThat(((ShapeChange.InPlace) back).steps())
                 .containsExactly(new ColumnStep.Drop("_xid"));
         assertThat(back.mapping().meta().xid()).isEqualTo("__xid");
@@ -114,6 +115,17 @@ final class ShapeChangeTest {
         assertThat(TABLE.to(TABLE.key("a", "id"))).isInstanceOf(ShapeChange.Load.class);
         assertThat(TABLE.to(TABLE.key("b"))).isInstanceOf(ShapeChange.Load.class);
         assertThat(TABLE.to(TABLE.key("v", "n").drop("id"))).isInstanceOf(ShapeChange.Load.class);
+    }
+
+    @Test
+    void anotherKeyIsCopiedWhereNoRowWasLoggedWithTheOldOne() {
+        assertThat(TABLE.to(TABLE.key("a", "id"), true)).isInstanceOf(ShapeChange.Rekeyed.class);
+        assertThat(TABLE.key().to(TABLE, true)).isInstanceOf(ShapeChange.Rekeyed.class);
+        assertThat(TABLE.to(TABLE.key(), true))
+                .as("places are not stored")
+                .isInstanceOf(ShapeChange.Load.class);
+        assertThat(TABLE.to(TABLE.key("a", "id").rewritten(), true))
+                .isInstanceOf(ShapeChange.Load.class);
     }
 
     @Test
@@ -152,7 +164,8 @@ final class ShapeChangeTest {
         assertThat(pinned).isNotEqualTo(derived);
         Shapes after = TABLE.add("x", TypeOid.INT4);
         ShapeChange change =
-                ShapeChange.decide(pinned, TABLE.shape(), after.shape(), MappingRules.defaults());
+                ShapeChange.decide(
+                        pinned, TABLE.shape(), after.shape(), MappingRules.defaults(), false);
         assertThat(change).isInstanceOf(ShapeChange.InPlace.class);
         assertThat(change.mapping().columns().subList(0, pinned.columns().size()))
                 .isEqualTo(pinned.columns());

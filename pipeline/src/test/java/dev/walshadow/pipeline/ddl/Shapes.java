@@ -181,6 +181,11 @@ record Shapes(
 
     /** The decision for the way from this shape to another. */
     ShapeChange to(Shapes after) {
-        return ShapeChange.decide(mapping(), shape(), after.shape(), MappingRules.defaults());
+        return to(after, false);
+    }
+
+    ShapeChange to(Shapes after, boolean rekeyable) {
+        return ShapeChange.decide(
+                mapping(), shape(), after.shape(), MappingRules.defaults(), rekeyable);
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.QuarantineException;
+import dev.walshadow.base.RetryException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
 import dev.walshadow.clickhouse.Ddl;
@@ -13,6 +14,8 @@ import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.postgres.value.TypeOid;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -83,7 +86,7 @@ final class TableAlterationTest {
 
         ShapeChange decide(Shapes after) {
             return ShapeChange.decide(
-                    mapping, shape.shape(), after.shape(), MappingRules.defaults());
+                    mapping, shape.shape(), after.shape(), MappingRules.defaults(), true);
         }
 
         /** Carries a change out and takes its mapping. */
@@ -116,8 +119,17 @@ final class TableAlterationTest {
                                 database,
                                 mapping,
                                 to,
-                                after.shape(),
-                                SourceEncoding.UTF8);
+                                after.shape());
+                case ShapeChange.Rekeyed(TableMapping to, var _) ->
+                        TableAlteration.rekeyed(
+                                client,
+                                database,
+                                "t",
+                                "scratch",
+                                database,
+                                mapping,
+                                to,
+                                after.shape());
                 case ShapeChange.Load _, ShapeChange.HeldBack _ -> throw new AssertionError(change);
             }
         }
@@ -254,11 +266,67 @@ final class TableAlterationTest {
                         steps.statements().getFirst(),
                         after.shape(),
                         AlterText.mark(
-                                change.mapping(), ShapeMarker.of(change.mapping()).text(1, 2)));
+                                change.mapping(),
+                                ShapeMarker.of(change.mapping()).text(1, 2) + " after 0"));
         client.execute(first);
         table.change(after);
         assertThat(table.rows().getFirst()).containsExactly("1", "a1", "b1", "1.25");
         assertThat(table.columns()).isEqualTo(table.wantedColumns());
+    }
+
+    @Test
+    void anAlterationWhosePartsWereNeverChangedIsNotTakenForDone() throws Exception {
+        Followed done = filled();
+        Followed lost = filled();
+        Shapes after = lost.shape.drop("b").rename("a", "b").add("a", TypeOid.TEXT);
+        ShapeChange change = lost.decide(after);
+        done.alter(change, after);
+        // ClickHouse is killed when it has written the columns, and has not begun with the parts
+        server.kill();
+        try {
+            takeColumns(done, lost);
+        } finally {
+            server.start();
+        }
+        forgetConnections();
+        done.alter(change, after);
+        assertThat(done.query(change.mapping(), " FINAL"))
+                .isEqualTo(
+                        List.of(
+                                Arrays.<@Nullable String>asList("2", "a2", null, null),
+                                Arrays.<@Nullable String>asList("1", "a5", "-5", null)));
+        assertThatThrownBy(() -> lost.alter(change, after))
+                .isInstanceOf(QuarantineException.class)
+                .hasMessageContaining("its parts were not changed");
+    }
+
+    /** The client keeps connections, and those to the server of before fail once. */
+    private static void forgetConnections() {
+        for (int tries = 0; tries < 20; tries++) {
+            try {
+                client.ping();
+                return;
+            } catch (RetryException e) {
+                // the connection is gone from the pool now
+            }
+        }
+    }
+
+    /** Gives a table the definition of another that has been altered. */
+    private static void takeColumns(Followed from, Followed to) throws IOException {
+        Path target = definition(to);
+        String own = Files.readString(target);
+        String uuid = own.substring(own.indexOf('\''), own.indexOf('\'', own.indexOf('\'') + 1));
+        String altered = Files.readString(definition(from));
+        String theirs =
+                altered.substring(
+                        altered.indexOf('\''), altered.indexOf('\'', altered.indexOf('\'') + 1));
+        Files.writeString(target, altered.replace(theirs, uuid));
+    }
+
+    private static Path definition(Followed table) throws IOException {
+        Path databases = server.directory().resolve("data").resolve("metadata");
+        return databases.resolve(table.database).toRealPath().resolve("t.sql");
     }
 
     private static void comment(Followed table, String text) {

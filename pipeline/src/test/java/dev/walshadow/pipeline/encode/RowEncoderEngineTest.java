@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -135,6 +136,13 @@ final class RowEncoderEngineTest {
         assertThat(counts.count(Policy.NULL_ARRAY)).isEqualTo(1);
         assertThat(counts.count(Policy.LOWER_BOUND)).isEqualTo(1);
         assertThat(counts.count(Policy.INVALID_TEXT)).isZero();
+        assertThat(counts.byColumn())
+                .isEqualTo(
+                        Map.of(
+                                1, Map.of(Policy.CLAMPED, 4L),
+                                2, Map.of(Policy.CLAMPED, 4L),
+                                3, Map.of(Policy.NOT_A_NUMBER, 1L),
+                                4, Map.of(Policy.NULL_ARRAY, 1L, Policy.LOWER_BOUND, 1L)));
     }
 
     @Test
@@ -209,8 +217,9 @@ final class RowEncoderEngineTest {
                 });
         assertThat(failures).hasSize(1);
         assertThat(failures.getFirst())
-                .startsWith("WS-1751 public.bad, column a, row at 1/20")
+                .startsWith("WS-1751 public.bad, column a, row (")
                 .contains(
+                        ") at 1/20 of",
                         "xid 42",
                         "2/10",
                         "1 dimension as the column is declared, found 2",

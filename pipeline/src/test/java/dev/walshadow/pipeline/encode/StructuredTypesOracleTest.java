@@ -8,11 +8,13 @@ import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Derivation;
+import dev.walshadow.pipeline.mapping.ForeignCodecs;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.MappingRules.ColumnRule;
 import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.pipeline.mapping.TypeCodecs;
+import dev.walshadow.postgres.value.DatumRenderer;
 import dev.walshadow.postgres.value.ValueCodec;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -428,7 +430,10 @@ final class StructuredTypesOracleTest {
     private void damage(SourceTable table, ColumnMapping column) throws Exception {
         ValueCodec codec =
                 Objects.requireNonNull(
-                        new TypeCodecs(table.shape().types(), null)
+                        new TypeCodecs(
+                                        table.shape().types(),
+                                        null,
+                                        new ForeignCodecs(DatumRenderer.NONE))
                                 .of(table.shape().attributes().get(1).typeOid()));
         ByteBuilder out = new ByteBuilder(256);
         for (byte[] payload : table.payloads(column.attributeNumber())) {

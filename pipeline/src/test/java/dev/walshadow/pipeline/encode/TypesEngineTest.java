@@ -14,6 +14,7 @@ import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.pipeline.mapping.TableShape;
+import dev.walshadow.postgres.value.IsoText;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -448,7 +449,7 @@ final class TypesEngineTest {
                             == 0;
             case FLOAT32 -> Float.compare(number(ours), Float.parseFloat(theirs)) == 0;
             case FLOAT64 -> Double.compare(doubleNumber(ours), Double.parseDouble(theirs)) == 0;
-            case DATETIME64 -> IsoText.timestamp(ours) == IsoText.timestamp(theirs);
+            case DATETIME64 -> ClampedText.timestamp(ours) == ClampedText.timestamp(theirs);
             case TIME64 ->
                     IsoText.time(ours.replaceAll("\\.?0+$", "")) == IsoText.time(theirs)
                             || IsoText.time(ours) == IsoText.time(theirs);

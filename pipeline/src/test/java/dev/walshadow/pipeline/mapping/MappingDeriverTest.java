@@ -151,7 +151,7 @@ final class MappingDeriverTest {
                         )
                         ENGINE = ReplacingMergeTree(`_version`, `_is_deleted`)
                         ORDER BY (`region`, `id`)
-                        SETTINGS non_replicated_deduplication_window = 1000\
+                        SETTINGS index_granularity_bytes = 1048576\
                         """);
     }
 
@@ -325,7 +325,7 @@ final class MappingDeriverTest {
                         )
                         ENGINE = ReplacingMergeTree(`_version`, `_is_deleted`)
                         ORDER BY (`__tid`)
-                        SETTINGS non_replicated_deduplication_window = 1000\
+                        SETTINGS index_granularity_bytes = 1048576\
                         """);
         assertThat(TableMapping.fromJson(mapping.toJson())).isEqualTo(mapping);
         assertThat(mapping.toJson()).startsWith("{\"format\":2,");

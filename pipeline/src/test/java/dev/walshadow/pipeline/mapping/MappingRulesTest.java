@@ -148,6 +148,50 @@ final class MappingRulesTest {
     }
 
     @Test
+    void aFilterNeedsRowsThatAreLoggedWhole() {
+        RelationDescriptor shape = table("id", "int4", "n", "int4", "body", "text");
+        MappingRules rules =
+                MappingRules.defaults()
+                        .withTables(
+                                Map.of(
+                                        NAME,
+                                        new TableRule(
+                                                null, null, Map.of(), RowFilter.parse("n > 3"))));
+        assertThat(TableMapping.ruleProblems(shape, rules)).isEmpty();
+        assertThat(TableMapping.ruleProblems(toasted(shape, 'f'), rules)).isEmpty();
+        assertThat(TableMapping.ruleProblems(toasted(shape, 'd'), rules))
+                .singleElement()
+                .asString()
+                .contains("where is refused", "of body", "shop.orders REPLICA IDENTITY FULL");
+        ColumnRule excluded = new ColumnRule(null, null, false, true, null);
+        TableRule without =
+                new TableRule(null, null, Map.of("body", excluded), RowFilter.parse("n > 3"));
+        assertThat(
+                        TableMapping.ruleProblems(
+                                toasted(shape, 'd'), rules.withTables(Map.of(NAME, without))))
+                .isEmpty();
+    }
+
+    private static RelationDescriptor toasted(RelationDescriptor shape, char identity) {
+        return new RelationDescriptor(
+                shape.oid(),
+                shape.databaseOid(),
+                shape.name(),
+                shape.kind(),
+                shape.persistence(),
+                shape.locator(),
+                16_387,
+                0,
+                identity,
+                shape.accessMethod(),
+                0,
+                shape.attributes(),
+                shape.primaryKey(),
+                shape.identityKey(),
+                shape.types());
+    }
+
+    @Test
     void keysMayOnlyBeHashed() {
         RelationDescriptor shape = table("id", "int4", "c", "text");
         for (String text : List.of("mask", "truncate(3)", "constant(x)", "null")) {

@@ -56,6 +56,16 @@ public final class MultiXactReader {
         int next = multi == -1 ? 1 : multi + 1;
         // 0: the next multixact does not exist (yet); the members then end where they are unwritten
         int end = offset(next);
+        if (end != 0 && Integer.compareUnsigned(end - first, MEMBERS_LIMIT + 1) > 0) {
+            throw malformed(
+                    multi,
+                    "at most "
+                            + MEMBERS_LIMIT
+                            + " members, found them to lie from "
+                            + Integer.toUnsignedString(first)
+                            + " to "
+                            + Integer.toUnsignedString(end));
+        }
         int updater = 0;
         int count = 0;
         for (int number = first; number != end; number++) {

@@ -49,8 +49,8 @@ public final class AttributeWalker {
     /**
      * Fills {@link #offsets()} and {@link #lengths()}.
      *
-     * @throws QuarantineException if the tuple has more attributes than the layout or its data ends
-     *     early
+     * @throws QuarantineException if the tuple has more attributes than the layout, or its data
+     *     ends early or goes on: PostgreSQL forms tuples that end with their last attribute
      */
     public void walk(TupleView tuple) {
         int stored = tuple.attributeCount();
@@ -58,10 +58,9 @@ public final class AttributeWalker {
         if (stored > total) {
             throw tooManyAttributes(stored, total);
         }
-        if (tuple.hasNulls()) {
-            walkWithNulls(tuple, stored);
-        } else {
-            walkWithoutNulls(tuple, stored);
+        int end = tuple.hasNulls() ? walkWithNulls(tuple, stored) : walkWithoutNulls(tuple, stored);
+        if (end != tuple.end()) {
+            throw goesOn(tuple, stored, end);
         }
         for (int i = stored; i < total; i++) {
             offsets[i] = MISSING;
@@ -69,7 +68,7 @@ public final class AttributeWalker {
         }
     }
 
-    private void walkWithoutNulls(TupleView tuple, int stored) {
+    private int walkWithoutNulls(TupleView tuple, int stored) {
         byte[] bytes = tuple.buffer();
         int base = tuple.dataOffset();
         int end = tuple.end();
@@ -77,9 +76,10 @@ public final class AttributeWalker {
         for (int i = 0; i < stored; i++) {
             position = walkOne(bytes, base, position, end, i);
         }
+        return position;
     }
 
-    private void walkWithNulls(TupleView tuple, int stored) {
+    private int walkWithNulls(TupleView tuple, int stored) {
         byte[] bytes = tuple.buffer();
         int base = tuple.dataOffset();
         int end = tuple.end();
@@ -93,6 +93,7 @@ public final class AttributeWalker {
                 position = walkOne(bytes, base, position, end, i);
             }
         }
+        return position;
     }
 
     /** Returns the position behind attribute {@code i}; alignment counts from {@code base}. */
@@ -139,6 +140,17 @@ public final class AttributeWalker {
                         + known
                         + " at this position: the descriptor does not belong to this tuple."
                         + " Reload the table.");
+    }
+
+    private static QuarantineException goesOn(TupleView tuple, int stored, int end) {
+        return new QuarantineException(
+                PostgresCodes.MALFORMED_TUPLE,
+                "a tuple has "
+                        + (tuple.end() - end)
+                        + " bytes behind its "
+                        + stored
+                        + " stored attributes: it is damaged, or its descriptor does not belong to"
+                        + " it. Check the source with pg_amcheck, then reload the table.");
     }
 
     private static QuarantineException endsEarly(

@@ -82,6 +82,40 @@ public final class Detoaster {
         }
     }
 
+    /**
+     * How many of an external datum's stored bytes give the first {@code rawLength} of its payload,
+     * whatever they are.
+     */
+    public static int storedPrefix(ToastPointer pointer, int rawLength) {
+        if (!pointer.isCompressed()) {
+            return Math.min(pointer.storedSize(), rawLength);
+        }
+        // pglz: a control byte for 8 literals; lz4: a byte for 255; and one whole match behind
+        long most = Integer.BYTES + rawLength + rawLength / 8L + 64 + rawLength / 255L;
+        return (int) Math.min(pointer.storedSize(), most);
+    }
+
+    /**
+     * Appends the first {@code rawLength} payload bytes of a compressed external datum.
+     *
+     * @param stored as many of the datum's stored bytes as {@link #storedPrefix} says
+     */
+    public static void appendPrefix(
+            ToastPointer pointer, byte[] stored, int length, int rawLength, ByteBuilder out) {
+        if (length < Integer.BYTES) {
+            throw malformed("a compressed external value's header", length + " bytes");
+        }
+        int count = Math.min(rawLength, pointer.rawSize());
+        int from = Integer.BYTES;
+        switch (LittleEndian.getInt(stored, 0) >>> 30) {
+            case Varlena.METHOD_PGLZ ->
+                    Pglz.decompressPrefix(stored, from, length - from, count, out);
+            case Varlena.METHOD_LZ4 ->
+                    Lz4.decompressPrefix(stored, from, length - from, count, out);
+            default -> throw malformed("compression method 0 (pglz) or 1 (lz4)", "another");
+        }
+    }
+
     private static QuarantineException malformed(String expected, String found) {
         return new QuarantineException(
                 PostgresCodes.MALFORMED_COMPRESSION,

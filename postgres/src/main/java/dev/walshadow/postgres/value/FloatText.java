@@ -22,6 +22,14 @@ public final class FloatText {
     /** From here on no midpoint of doubles has as few as 17 digits. */
     private static final double LAST_DOUBLE_MIDPOINT = 0x1p140;
 
+    /**
+     * From here on a double has 12 bits or more, and decimals of two digits lie farther apart than
+     * doubles: if one digit suffices, the nearest decimal of two digits is that one.
+     */
+    private static final double FIRST_FINE_DOUBLE = 0x1p-1062;
+
+    private static final float FIRST_FINE_FLOAT = 0x1p-137f;
+
     private static final float FIRST_FLOAT_MIDPOINT = 0x1p24f;
     private static final float LAST_FLOAT_MIDPOINT = 0x1p70f;
 
@@ -49,7 +57,8 @@ public final class FloatText {
         }
         float size = Math.abs(value);
         String text = Float.toString(size);
-        if ((size >= FIRST_FLOAT_MIDPOINT && size < LAST_FLOAT_MIDPOINT) || isTwoDigits(text)) {
+        if ((size >= FIRST_FLOAT_MIDPOINT && size < LAST_FLOAT_MIDPOINT)
+                || (size < FIRST_FINE_FLOAT && isTwoDigits(text))) {
             BigDecimal exact = new BigDecimal(size);
             text =
                     shortest(
@@ -69,7 +78,8 @@ public final class FloatText {
         }
         double size = Math.abs(value);
         String text = Double.toString(size);
-        if ((size >= FIRST_DOUBLE_MIDPOINT && size < LAST_DOUBLE_MIDPOINT) || isTwoDigits(text)) {
+        if ((size >= FIRST_DOUBLE_MIDPOINT && size < LAST_DOUBLE_MIDPOINT)
+                || (size < FIRST_FINE_DOUBLE && isTwoDigits(text))) {
             BigDecimal exact = new BigDecimal(size);
             text =
                     shortest(

@@ -37,13 +37,29 @@ public final class Pglz {
         byte[] target = out.array();
         int start = out.length();
         int end = start + rawSize;
-        if (expand(source, offset, offset + length, target, start, end) != end) {
+        if (expand(source, offset, offset + length, target, start, end) != length) {
             throw malformed(offset, length, rawSize);
         }
         out.setLength(end);
     }
 
-    /** Returns the end of what was written, or -1 if the source is not consumed exactly. */
+    /**
+     * Appends the first {@code count} decompressed bytes.
+     *
+     * @param length bytes of the beginning of the source; what follows them is not needed
+     */
+    public static void decompressPrefix(
+            byte[] source, int offset, int length, int count, ByteBuilder out) {
+        out.ensure(count);
+        int start = out.length();
+        int end = start + count;
+        if (expand(source, offset, offset + length, out.array(), start, end) < 0) {
+            throw malformed(offset, length, count);
+        }
+        out.setLength(end);
+    }
+
+    /** Returns how much of the source made the target full, or -1 if it did not. */
     private static int expand(
             byte[] source, int from, int limit, byte[] target, int start, int end) {
         int sp = from;
@@ -76,7 +92,7 @@ public final class Pglz {
                 dp += count;
             }
         }
-        return sp == limit ? dp : -1;
+        return dp == end ? sp - from : -1;
     }
 
     /** A match may overlap what it produces: it then repeats. */

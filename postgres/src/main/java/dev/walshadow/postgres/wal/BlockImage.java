@@ -4,6 +4,7 @@ import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdException;
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.HaltException;
+import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.value.Lz4;
@@ -12,11 +13,25 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Restores full-page images: hole, pglz, lz4, zstd. Source: {@code RestoreBlockImage} in {@code
- * src/backend/access/transam/xlogreader.c}, PostgreSQL 15-18. Not thread safe (keeps scratch).
+ * Restores full-page images: hole, pglz, lz4, zstd. An image is restored from its record, or from
+ * the stored form that outlives the record:
+ *
+ * <pre>
+ * 0 u16 stored bytes (8192 at most)  2 u16 hole offset  4 u16 hole length  6 u8 bimg_info
+ * 7 the image's bytes as they are in the WAL: compressed, or without the hole
+ * </pre>
+ *
+ * Source: {@code RestoreBlockImage} in {@code src/backend/access/transam/xlogreader.c}, PostgreSQL
+ * 15-18. Not thread safe (keeps scratch).
  */
 public final class BlockImage {
+    private static final int STORED_HOLE_OFFSET = 2;
+    private static final int STORED_HOLE_LENGTH = 4;
+    private static final int STORED_FLAGS = 6;
+    private static final int STORED_BYTES = 7;
+
     private final ByteBuilder scratch = new ByteBuilder(XLogLayout.PAGE_SIZE);
+    private final ByteBuilder stored = new ByteBuilder(STORED_BYTES + XLogLayout.PAGE_SIZE);
 
     /**
      * Writes the page of block reference {@code i}, which has an image, to {@code page[0..8192)}.
@@ -24,32 +39,52 @@ public final class BlockImage {
      * @throws HaltException {@link WalCodes#CORRUPT_IMAGE} if the stored bytes are no page
      */
     public void restore(WalRecord record, int i, byte[] page) {
-        int holeOffset = record.imageHoleOffset(i);
-        int holeLength = record.imageHoleLength(i);
-        int stored = XLogLayout.PAGE_SIZE - holeLength;
-        byte[] bytes;
-        int at;
-        if ((record.imageFlags(i) & XLogLayout.BKPIMAGE_COMPRESSED_MASK) != 0) {
-            decompress(record, i, stored);
-            bytes = scratch.array();
-            at = 0;
-        } else {
-            bytes = record.buffer();
-            at = record.imageOffset(i);
-        }
-        System.arraycopy(bytes, at, page, 0, holeOffset);
-        Arrays.fill(page, holeOffset, holeOffset + holeLength, (byte) 0);
-        System.arraycopy(
-                bytes, at + holeOffset, page, holeOffset + holeLength, stored - holeOffset);
+        stored.clear();
+        store(record, i, stored);
+        restore(stored.array(), 0, record.lsn(), page, 0);
     }
 
-    private void decompress(WalRecord record, int i, int size) {
-        byte[] bytes = record.buffer();
-        int at = record.imageOffset(i);
-        int length = record.imageLength(i);
+    /** Appends the image of block reference {@code i} in its stored form. */
+    public static void store(WalRecord record, int i, ByteBuilder out) {
+        out.putShort(record.imageLength(i));
+        out.putShort(record.imageHoleOffset(i));
+        out.putShort(record.imageHoleLength(i));
+        out.putByte(record.imageFlags(i));
+        out.putBytes(record.buffer(), record.imageOffset(i), record.imageLength(i));
+    }
+
+    /**
+     * Writes the page of the stored image at {@code bytes[from..]} to {@code page[at..at + 8192)}.
+     *
+     * @param lsn the record that it came with, for messages
+     * @throws HaltException {@link WalCodes#CORRUPT_IMAGE} if the stored bytes are no page
+     */
+    public void restore(byte[] bytes, int from, long lsn, byte[] page, int at) {
+        int holeOffset = LittleEndian.getUnsignedShort(bytes, from + STORED_HOLE_OFFSET);
+        int holeLength = LittleEndian.getUnsignedShort(bytes, from + STORED_HOLE_LENGTH);
+        int size = XLogLayout.PAGE_SIZE - holeLength;
+        byte[] image = bytes;
+        int start = from + STORED_BYTES;
+        if ((bytes[from + STORED_FLAGS] & XLogLayout.BKPIMAGE_COMPRESSED_MASK) != 0) {
+            if (!decompress(bytes, from, lsn, size)) {
+                throw corrupt(lsn, bytes, from, null);
+            }
+            image = scratch.array();
+            start = 0;
+        }
+        System.arraycopy(image, start, page, at, holeOffset);
+        int behind = at + holeOffset + holeLength;
+        Arrays.fill(page, at + holeOffset, behind, (byte) 0);
+        System.arraycopy(image, start + holeOffset, page, behind, size - holeOffset);
+    }
+
+    /** To {@link #scratch}; false if it is no page or of an unknown method. */
+    private boolean decompress(byte[] bytes, int from, long lsn, int size) {
+        int at = from + STORED_BYTES;
+        int length = LittleEndian.getUnsignedShort(bytes, from);
         scratch.clear();
         try {
-            switch (record.imageFlags(i) & XLogLayout.BKPIMAGE_COMPRESSED_MASK) {
+            switch (bytes[from + STORED_FLAGS] & XLogLayout.BKPIMAGE_COMPRESSED_MASK) {
                 case XLogLayout.BKPIMAGE_COMPRESS_PGLZ ->
                         Pglz.decompress(bytes, at, length, size, scratch);
                 case XLogLayout.BKPIMAGE_COMPRESS_LZ4 ->
@@ -58,30 +93,28 @@ public final class BlockImage {
                     scratch.ensure(size);
                     long written =
                             Zstd.decompressByteArray(scratch.array(), 0, size, bytes, at, length);
-                    if (Zstd.isError(written) || written != size) {
-                        throw corrupt(record, i, null);
-                    }
+                    return !Zstd.isError(written) && written == size;
                 }
-                default -> throw corrupt(record, i, null);
+                default -> {
+                    return false;
+                }
             }
-        } catch (WalshadowException e) {
-            throw corrupt(record, i, e);
-        } catch (ZstdException e) {
-            throw corrupt(record, i, e);
+            return true;
+        } catch (WalshadowException | ZstdException e) {
+            throw corrupt(lsn, bytes, from, e);
         }
     }
 
-    private static HaltException corrupt(WalRecord record, int i, @Nullable Throwable cause) {
+    private static HaltException corrupt(
+            long lsn, byte[] bytes, int from, @Nullable Throwable cause) {
         return new HaltException(
                 WalCodes.CORRUPT_IMAGE,
-                "the image of block reference "
-                        + record.blockId(i)
-                        + " in the WAL record at "
-                        + Lsn.format(record.lsn())
+                "a page image in the WAL record at "
+                        + Lsn.format(lsn)
                         + " does not decompress to a page (bimg_info "
-                        + record.imageFlags(i)
+                        + (bytes[from + STORED_FLAGS] & 0xFF)
                         + ", "
-                        + record.imageLength(i)
+                        + LittleEndian.getUnsignedShort(bytes, from)
                         + " bytes): the WAL is damaged. Compare with pg_waldump on the source.",
                 cause);
     }

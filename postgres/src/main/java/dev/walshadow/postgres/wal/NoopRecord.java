@@ -49,16 +49,21 @@ public final class NoopRecord {
      * its length.
      */
     public int head(WalRecord original, byte[] head) {
-        System.arraycopy(
-                original.buffer(), original.offset(), head, 0, XLogLayout.RECORD_HEADER_LENGTH);
+        return head(original.buffer(), original.offset(), head);
+    }
+
+    /** The same for a record of which only the header is needed to be there. */
+    public int head(byte[] original, int offset, byte[] head) {
+        System.arraycopy(original, offset, head, 0, XLogLayout.RECORD_HEADER_LENGTH);
+        int length = LittleEndian.getInt(head, 0);
         head[XLogLayout.INFO] = XLogLayout.XLOG_NOOP;
         head[XLogLayout.RMID] = ResourceManager.XLOG;
-        LittleEndian.putInt(head, XLogLayout.CRC, checksum(head, 0, original.length()));
+        LittleEndian.putInt(head, XLogLayout.CRC, checksum(head, 0, length));
         return XLogLayout.RECORD_HEADER_LENGTH
                 + putBodyHeader(
                         head,
                         XLogLayout.RECORD_HEADER_LENGTH,
-                        original.length() - XLogLayout.RECORD_HEADER_LENGTH);
+                        length - XLogLayout.RECORD_HEADER_LENGTH);
     }
 
     private int checksum(byte[] header, int offset, int length) {

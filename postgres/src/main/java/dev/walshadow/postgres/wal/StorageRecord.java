@@ -19,7 +19,9 @@ public final class StorageRecord {
     private static final int CREATE_FORK = 12;
     private static final int CREATE_LENGTH = 16;
     private static final int TRUNCATE_LOCATOR = 4;
+    private static final int TRUNCATE_FLAGS = 16;
     private static final int TRUNCATE_LENGTH = 20;
+    private static final int SMGR_TRUNCATE_HEAP = 1;
 
     private byte[] bytes = new byte[0];
     private int start;
@@ -64,5 +66,11 @@ public final class StorageRecord {
     /** Of a truncate: the new number of blocks. */
     public int blockCount() {
         return create ? 0 : LittleEndian.getInt(bytes, start);
+    }
+
+    /** Whether it truncates the main fork. */
+    public boolean truncatesMainFork() {
+        return !create
+                && (LittleEndian.getInt(bytes, start + TRUNCATE_FLAGS) & SMGR_TRUNCATE_HEAP) != 0;
     }
 }

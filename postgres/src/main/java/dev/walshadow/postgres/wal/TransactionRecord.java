@@ -33,6 +33,7 @@ public final class TransactionRecord {
     private int abortRelationsOffset;
     private int messageCount;
     private int messagesOffset;
+    private int ownerOid;
     private int gidOffset;
     private int gidLength;
     private int topLevelXid;
@@ -86,6 +87,7 @@ public final class TransactionRecord {
         relationCount = 0;
         abortRelationCount = 0;
         messageCount = 0;
+        ownerOid = 0;
         gidOffset = 0;
         gidLength = 0;
         originLsn = 0;
@@ -158,6 +160,7 @@ public final class TransactionRecord {
         xid = LittleEndian.getInt(bytes, start + PREPARE_XID);
         databaseOid = LittleEndian.getInt(bytes, start + PREPARE_DATABASE);
         timestampMicros = LittleEndian.getLong(bytes, start + PREPARE_TIME);
+        ownerOid = LittleEndian.getInt(bytes, start + PREPARE_OWNER);
         originLsn = LittleEndian.getLong(bytes, start + PREPARE_ORIGIN_LSN);
         originTimestampMicros = LittleEndian.getLong(bytes, start + PREPARE_ORIGIN_TIME);
         long at = (long) start + PREPARE_LENGTH;
@@ -311,6 +314,11 @@ public final class TransactionRecord {
      */
     public int invalidationObject(int i) {
         return LittleEndian.getInt(bytes, messagesOffset + i * MESSAGE_LENGTH + MESSAGE_OBJECT);
+    }
+
+    /** PREPARE only: the role that prepared the transaction. */
+    public int ownerOid() {
+        return ownerOid;
     }
 
     /** The name of the prepared transaction; empty if the record has none. */

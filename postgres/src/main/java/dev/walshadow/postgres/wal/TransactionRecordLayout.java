@@ -60,6 +60,7 @@ public final class TransactionRecordLayout {
     static final int PREPARE_XID = 8;
     static final int PREPARE_DATABASE = 12;
     static final int PREPARE_TIME = 16;
+    static final int PREPARE_OWNER = 24;
     static final int PREPARE_SUBXACTS = 28;
     static final int PREPARE_COMMIT_RELATIONS = 32;
     static final int PREPARE_ABORT_RELATIONS = 36;

@@ -23,10 +23,30 @@ public final class WalChecksum {
         return (int) crc.getValue();
     }
 
+    /** Begins the checksum of a record that comes in pieces. */
+    public void begin() {
+        crc.reset();
+    }
+
+    /** The next bytes behind the header of the record that {@link #begin} was called for. */
+    public void update(byte[] bytes, int offset, int count) {
+        crc.update(bytes, offset, count);
+    }
+
+    /** Ends the record that came in pieces: as {@link #verify(byte[], int, int, long)}. */
+    public void verifyPieces(byte[] header, long lsn) {
+        crc.update(header, 0, XLogLayout.CRC);
+        verify((int) crc.getValue(), header, 0, lsn);
+    }
+
     /** Throws {@link WalCodes#CHECKSUM_MISMATCH} unless the stored checksum is right. */
     public void verify(byte[] bytes, int offset, int length, long lsn) {
-        int expected = compute(bytes, offset, length);
+        verify(compute(bytes, offset, length), bytes, offset, lsn);
+    }
+
+    private static void verify(int expected, byte[] bytes, int offset, long lsn) {
         int found = LittleEndian.getInt(bytes, offset + XLogLayout.CRC);
+        int length = LittleEndian.getInt(bytes, offset);
         if (expected != found) {
             throw new HaltException(
                     WalCodes.CHECKSUM_MISMATCH,

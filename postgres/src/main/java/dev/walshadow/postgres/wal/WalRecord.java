@@ -73,30 +73,55 @@ public final class WalRecord {
                             + " is not the length of the record, "
                             + length);
         }
-        parseHeaders();
+        parseHeaders(offset + length);
     }
 
-    /** Walks the headers; {@code total} is what they promise to follow behind them. */
-    private void parseHeaders() {
+    /**
+     * Points at the first {@code available} bytes of a record, in which its headers must lie; data
+     * and main data may lie behind them.
+     */
+    void wrapBeginning(byte[] bytes, int from, int available, long position) {
+        this.buffer = bytes;
+        this.offset = from;
+        this.length = LittleEndian.getInt(bytes, from);
+        this.lsn = position;
+        this.nextLsn = position;
+        topLevelXid = 0;
+        origin = 0;
+        mainDataLength = 0;
+        blockCount = 0;
+        if (available > bytes.length - from || available > length) {
+            throw corrupt("a beginning of " + available + " bytes");
+        }
+        parseHeaders(from + available);
+    }
+
+    /**
+     * Walks the headers; {@code total} is what they promise to follow behind them.
+     *
+     * @param headersEnd where the headers must have ended
+     */
+    private void parseHeaders(int headersEnd) {
         byte[] bytes = buffer;
         int at = offset + XLogLayout.RECORD_HEADER_LENGTH;
         int end = offset + length;
         int total = 0;
         while (end - at > total) {
+            need(at, 1, headersEnd);
             int id = bytes[at] & 0xFF;
             if (id <= XLogLayout.XLR_MAX_BLOCK_ID) {
-                at = parseBlockHeader(id, at, end);
+                at = parseBlockHeader(id, at, headersEnd);
                 total +=
                         blocks[(blockCount - 1) * STRIDE + DATA_LENGTH]
                                 + blocks[(blockCount - 1) * STRIDE + IMAGE_LENGTH];
             } else if (id == XLogLayout.XLR_BLOCK_ID_DATA_SHORT) {
-                need(at, 2, end);
+                need(at, 2, headersEnd);
                 mainDataLength = bytes[at + 1] & 0xFF;
                 total += mainDataLength;
                 at += 2;
                 break; // by convention, the main data header comes last
             } else if (id == XLogLayout.XLR_BLOCK_ID_DATA_LONG) {
-                need(at, 5, end);
+                need(at, 5, headersEnd);
                 mainDataLength = LittleEndian.getInt(bytes, at + 1);
                 at += 5;
                 if (mainDataLength < 0 || mainDataLength > end - at) {
@@ -105,11 +130,11 @@ public final class WalRecord {
                 total += mainDataLength;
                 break;
             } else if (id == XLogLayout.XLR_BLOCK_ID_ORIGIN) {
-                need(at, 3, end);
+                need(at, 3, headersEnd);
                 origin = LittleEndian.getUnsignedShort(bytes, at + 1);
                 at += 3;
             } else if (id == XLogLayout.XLR_BLOCK_ID_TOPLEVEL_XID) {
-                need(at, 5, end);
+                need(at, 5, headersEnd);
                 topLevelXid = LittleEndian.getInt(bytes, at + 1);
                 at += 5;
             } else {

@@ -19,7 +19,7 @@ final class MalformedTupleTest {
         TupleView tuple = new TupleView();
         AttributeWalker walker = new AttributeWalker(LAYOUT);
         int walked = 0;
-        for (int round = 0; round < 50_000; round++) {
+        for (int round = 0; round < 500_000; round++) {
             byte[] bytes = new byte[random.nextInt(200)];
             random.nextBytes(bytes);
             if (random.nextBoolean() && bytes.length > HeapTupleLayout.XL_LENGTH) {

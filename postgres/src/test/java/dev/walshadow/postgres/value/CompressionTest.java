@@ -92,6 +92,49 @@ final class CompressionTest {
                 .isInstanceOf(QuarantineException.class);
     }
 
+    /** With no more of the source than is needed whatever is in it. */
+    @Test
+    void expandsTheBeginningOfLz4Blocks() {
+        Random random = new Random(12);
+        byte[] raw = new byte[60_000];
+        for (int at = 0; at < raw.length; ) {
+            int run = Math.min(raw.length - at, random.nextInt(1, 700));
+            if (random.nextBoolean()) {
+                Arrays.fill(raw, at, at + run, (byte) random.nextInt(3));
+            } else {
+                for (int i = 0; i < run; i++) {
+                    raw[at + i] = (byte) random.nextInt();
+                }
+            }
+            at += run;
+        }
+        byte[] compressed = LZ4Factory.fastestInstance().fastCompressor().compress(raw);
+        for (int count = 0; count <= raw.length; count += random.nextInt(1, 97)) {
+            int needed = Math.min(compressed.length, count + count / 8 + count / 255 + 64);
+            ByteBuilder out = new ByteBuilder(16);
+            out.putByte('>');
+            Lz4.decompressPrefix(Arrays.copyOf(compressed, needed), 0, needed, count, out);
+            assertThat(Arrays.mismatch(out.array(), 1, 1 + count, raw, 0, count)).isEqualTo(-1);
+            assertThat(out.length()).isEqualTo(1 + count);
+        }
+        assertThatThrownBy(() ->
+                        Lz4.decompressPrefix(compressed, 0, 1000, raw.length, new ByteBuilder(16)))
+                .isInstanceOf(QuarantineException.class);
+    }
+
+    @Test
+    void expandsTheBeginningOfPglz() {
+        byte[] source = bytes(0b100, 'a', 'b', 0x0F, 0x02, 40, 'c', 'd', 'e', 'f', 0, 'g');
+        String whole = "abababababababababababababababababababababababababababababababababcdefg";
+        for (int count = 0; count <= 60; count++) {
+            ByteBuilder out = new ByteBuilder(16);
+            Pglz.decompressPrefix(source, 0, source.length, count, out);
+            assertThat(out.toString()).isEqualTo(whole.substring(0, count));
+        }
+        assertThatThrownBy(() -> Pglz.decompressPrefix(source, 0, 4, 10, new ByteBuilder(16)))
+                .isInstanceOf(QuarantineException.class);
+    }
+
     /**
      * From a page of PostgreSQL 15.14 built with lz4: {@code create table g (v text); alter table g
      * alter v set compression lz4; insert into g values (repeat('walshadow ', 300))}.

@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param random a further input text, null if the fixed ones say it all
  */
-record TypeSamples(String type, List<String> values, @Nullable Function<Random, String> random) {
+public record TypeSamples(
+        String type, List<String> values, @Nullable Function<Random, String> random) {
 
-    static List<TypeSamples> all(int major) {
+    public static List<TypeSamples> all(int major) {
         List<TypeSamples> all = new ArrayList<>();
         all.addAll(numbers());
         all.addAll(texts());
@@ -25,11 +26,11 @@ record TypeSamples(String type, List<String> values, @Nullable Function<Random, 
         return all;
     }
 
-    static TypeSamples of(String type, String... values) {
+    public static TypeSamples of(String type, String... values) {
         return new TypeSamples(type, List.of(values), null);
     }
 
-    TypeSamples random(Function<Random, String> generator) {
+    public TypeSamples random(Function<Random, String> generator) {
         return new TypeSamples(type, values, generator);
     }
 

@@ -10,7 +10,10 @@ import dev.walshadow.base.WalshadowException;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.source.WalChunk;
 import dev.walshadow.source.WalSource;
+import dev.walshadow.source.store.SegmentReader;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -27,7 +30,8 @@ import org.slf4j.LoggerFactory;
  * also while the pump is parked: PostgreSQL's {@code wal_sender_timeout} counts what it receives,
  * not what we read, so a parked pump keeps its connection.
  *
- * <p>{@link #start} and {@link #next} belong to the pump thread, the rest is thread safe.
+ * <p>{@link #start}, {@link #next} and {@link #detachBuffer} belong to one thread at a time, the
+ * pump as a rule; the rest is thread safe.
  */
 public final class LiveWalSource implements WalSource {
     private static final Logger LOG = LoggerFactory.getLogger(LiveWalSource.class);
@@ -36,8 +40,9 @@ public final class LiveWalSource implements WalSource {
 
     /**
      * @param slot permanent physical slot
-     * @param createSlot make the slot when it is missing. Also after a loss: the stream then still
-     *     starts at the exact position or is refused because the WAL is gone
+     * @param createSlot make the slot when it is missing at the start, as is done after a loss in
+     *     any case: the stream then still starts at the exact position or is refused because the
+     *     WAL is gone
      * @param systemIdentifier the cluster that must answer
      * @param statusInterval upper bound between two statuses; shortened below the server's
      *     wal_sender_timeout
@@ -66,7 +71,7 @@ public final class LiveWalSource implements WalSource {
         }
     }
 
-    /** Told about the connection's state, on the pump's thread. */
+    /** Told about the connection's state, on the thread that reads. */
     public interface Listener {
         /** The stream runs again, from {@code position}. */
         void connected(HostAddress host, long position);
@@ -78,11 +83,13 @@ public final class LiveWalSource implements WalSource {
     private final Options options;
     private final StandbyStatus status;
     private final Listener listener;
+    private final @Nullable SegmentReader archive;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Backoff backoff = new Backoff(BACKOFF_CEILING_MILLIS);
     private int timeline;
     private volatile long position;
     private boolean started;
+    private volatile boolean wasConnected;
     private volatile @Nullable ReplicationConnection connection;
     private @Nullable FutureTask<ReplicationConnection> attempt;
     private volatile boolean reading;
@@ -91,10 +98,29 @@ public final class LiveWalSource implements WalSource {
     private volatile long serverEnd;
     private volatile long statusIntervalMillis;
 
+    /** The archive is read, since the source has removed the WAL of this position. */
+    private boolean filling;
+
+    /** Where the archive had nothing, either; -1 if there is no such position. */
+    private long missingAt = -1;
+
     public LiveWalSource(Options options, StandbyStatus status, Listener listener) {
+        this(options, status, listener, null);
+    }
+
+    /**
+     * @param archive asked for WAL that the source has removed, by the thread that reads, and
+     *     closed by its owner; null if there is none
+     */
+    public LiveWalSource(
+            Options options,
+            StandbyStatus status,
+            Listener listener,
+            @Nullable SegmentReader archive) {
         this.options = options;
         this.status = status;
         this.listener = listener;
+        this.archive = archive;
         this.statusIntervalMillis = options.statusInterval().toMillis();
     }
 
@@ -113,6 +139,8 @@ public final class LiveWalSource implements WalSource {
             connected(open());
         } catch (ReconnectException | RetryException e) {
             lost(e);
+        } catch (HaltException e) {
+            removed(e);
         }
     }
 
@@ -120,6 +148,9 @@ public final class LiveWalSource implements WalSource {
     public boolean next(WalChunk into) throws InterruptedException {
         Invariant.check(started, "the source has been started");
         while (!isClosed()) {
+            if (filling && fill(into)) {
+                return true;
+            }
             ReplicationConnection current = connection;
             if (current == null) {
                 if (!reconnect()) {
@@ -135,9 +166,101 @@ public final class LiveWalSource implements WalSource {
                 if (!isClosed()) {
                     lost(e);
                 }
+            } catch (HaltException e) {
+                connection = null;
+                current.close();
+                removed(e);
             }
         }
         return false;
+    }
+
+    /**
+     * Goes on with the archive if the source has removed the WAL of this position and the archive
+     * has not been asked for it in vain; throws the reason otherwise.
+     */
+    private void removed(HaltException reason) {
+        SegmentReader other = archive;
+        if (!reason.code().equals(ReplicationCodes.WAL_REMOVED) || other == null) {
+            throw reason;
+        }
+        if (missingAt == position) {
+            throw missing(other, reason);
+        }
+        LOG.warn(
+                "the source has removed the WAL at {}; reading it from {}",
+                Lsn.format(position),
+                other.address());
+        listener.lost(reason);
+        filling = true;
+    }
+
+    private HaltException missing(SegmentReader other, HaltException reason) {
+        String what =
+                "neither the source nor the archive "
+                        + other.address()
+                        + " has the WAL of timeline "
+                        + Integer.toUnsignedString(timeline)
+                        + " at "
+                        + Lsn.format(position);
+        OptionalLong end = other.end(timeline);
+        if (end.isPresent()) {
+            return new HaltException(
+                    ReplicationCodes.TIMELINE_CHANGED,
+                    what
+                            + ": by the archive's history that timeline ended at "
+                            + Lsn.format(end.getAsLong())
+                            + ", with a promotion. Following one is not supported yet: load anew"
+                            + " from the new primary",
+                    reason);
+        }
+        return new HaltException(
+                ReplicationCodes.WAL_REMOVED, what + ": " + reason.getMessage(), reason);
+    }
+
+    /** False when the archive has no more, or cannot be read now: the source is next. */
+    private boolean fill(WalChunk into) {
+        SegmentReader other = Objects.requireNonNull(archive, "what is read has been opened");
+        try {
+            if (other.next(timeline, position, serverEnd, into)) {
+                accept(into);
+                return true;
+            }
+            missingAt = position;
+            LOG.info("the archive ends at {}: back to the source", Lsn.format(position));
+        } catch (RetryException e) {
+            lost(e);
+        }
+        filling = false;
+        return false;
+    }
+
+    /**
+     * The chunk that {@link #next} gave last stays as it is for good: whatever is read from now on
+     * goes into another buffer.
+     */
+    public void detachBuffer() {
+        ReplicationConnection current = connection;
+        if (current != null) {
+            current.detachBuffer();
+        }
+    }
+
+    /**
+     * Lets the server go. It would wait for a flush position that open work may hold back for days
+     * (a prepared transaction, ClickHouse being away), and never end.
+     */
+    @Override
+    public void serverStops() {
+        ReplicationConnection current = connection;
+        if (current != null) {
+            connection = null;
+            current.close();
+            lost(
+                    new ReconnectException(
+                            ReplicationCodes.CONNECTION_LOST,
+                            "the source shuts down at " + Lsn.format(position)));
+        }
     }
 
     private boolean idle(WalChunk into) {
@@ -239,9 +362,12 @@ public final class LiveWalSource implements WalSource {
 
     private void failed(@Nullable Throwable cause) {
         switch (cause) {
-            // Also what an operator must mend: a password that changes under way must not kill us.
             case ReconnectException e -> lost(e);
             case RetryException e -> lost(e);
+            case ConfigurationException e when e.code().equals(ReplicationCodes.SLOT_UNUSABLE) ->
+                    throw slotLost(e);
+            case HaltException e -> removed(e);
+            // Also what an operator must mend: a password that changes under way must not kill us.
             case ConfigurationException e -> lost(e);
             case RuntimeException e when isClosed() -> LOG.debug("not connected any more", e);
             case RuntimeException e -> throw e;
@@ -250,18 +376,31 @@ public final class LiveWalSource implements WalSource {
         }
     }
 
+    /** The slot was invalidated, and nothing gives its WAL back. */
+    private HaltException slotLost(ConfigurationException reason) {
+        return new HaltException(
+                ReplicationCodes.WAL_REMOVED,
+                "the WAL from "
+                        + Lsn.format(position)
+                        + " on is not kept for this stream any more: "
+                        + reason.getMessage()
+                        + ". Load anew; raise max_slot_wal_keep_size",
+                reason);
+    }
+
     private void lost(WalshadowException reason) {
-        LOG.warn("no WAL stream at {}: {}", Lsn.format(position), reason.getMessage());
+        LOG.debug("no WAL stream at {}: {}", Lsn.format(position), reason.getMessage());
         listener.lost(reason);
     }
 
     private void connected(ReplicationConnection fresh) {
         connection = fresh;
+        wasConnected = true;
         if (isClosed()) {
             fresh.close();
             return;
         }
-        LOG.info("WAL stream from {} at {}", fresh.host(), Lsn.format(position));
+        LOG.debug("WAL stream from {} at {}", fresh.host(), Lsn.format(position));
         listener.connected(fresh.host(), position);
         sendStatus(fresh, false);
     }
@@ -285,16 +424,37 @@ public final class LiveWalSource implements WalSource {
         }
     }
 
+    /**
+     * A slot that was dropped under way is made again: the source then still has the WAL of the
+     * exact position, or refuses.
+     */
     private void startStream(ReplicationConnection fresh) {
+        if (archive != null) {
+            remakeLostSlot(fresh);
+        }
         try {
             fresh.startPhysical(options.slot(), position, timeline);
         } catch (ConfigurationException e) {
-            if (!options.createSlot() || !e.code().equals(ReplicationCodes.SLOT_MISSING)) {
+            boolean make = options.createSlot() || wasConnected;
+            if (!make || !e.code().equals(ReplicationCodes.SLOT_MISSING)) {
                 throw e;
             }
             LOG.warn("the replication slot {} is missing and is made again", options.slot());
             fresh.createPhysicalSlot(options.slot());
             fresh.startPhysical(options.slot(), position, timeline);
+        }
+    }
+
+    /**
+     * A physical slot that has lost its WAL keeps none for anybody any more, though 15 to 17 still
+     * stream for it. A new one keeps what is written from now on; the archive has the rest.
+     */
+    private void remakeLostSlot(ReplicationConnection fresh) {
+        SlotState found = fresh.readSlot(options.slot());
+        if (found != null && found.restartLsn() == Lsn.INVALID) {
+            LOG.warn("the replication slot {} has lost its WAL: made again", options.slot());
+            fresh.dropSlot(options.slot());
+            fresh.createPhysicalSlot(options.slot());
         }
     }
 

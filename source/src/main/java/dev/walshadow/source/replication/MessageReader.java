@@ -79,6 +79,16 @@ final class MessageReader {
         return value;
     }
 
+    /** Leaves the current message's bytes as they are: further reading uses another buffer. */
+    void detachBuffer() {
+        int rest = end - bodyEnd;
+        byte[] fresh = new byte[Math.max(INITIAL_CAPACITY, rest)];
+        System.arraycopy(buffer, bodyEnd, fresh, 0, rest);
+        buffer = fresh;
+        start = cursor = bodyEnd = 0;
+        end = rest;
+    }
+
     int type() {
         return type;
     }

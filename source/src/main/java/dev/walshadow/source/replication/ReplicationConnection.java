@@ -45,6 +45,10 @@ public final class ReplicationConnection implements AutoCloseable {
     private final Wire wire;
     private final MessageReader reader;
     private @Nullable TimelineSwitch timelineSwitch;
+
+    /** Of the stream: behind the last byte that arrived. */
+    private long position;
+
     private long serverEnd;
     private boolean streaming;
     private volatile boolean closed;
@@ -163,7 +167,8 @@ public final class ReplicationConnection implements AutoCloseable {
         command("DROP_REPLICATION_SLOT \"" + name + "\"", "drop the replication slot " + name);
     }
 
-    private static void checkSlotName(String name) {
+    /** Fails unless it is a name that PostgreSQL takes for a slot. */
+    public static void checkSlotName(String name) {
         if (!SLOT_NAME.matcher(name).matches()) {
             throw new ConfigurationException(
                     ReplicationCodes.BAD_SETTING,
@@ -205,6 +210,7 @@ public final class ReplicationConnection implements AutoCloseable {
             checkSlotName(slot);
         }
         timelineSwitch = null;
+        position = lsn;
         String from = Lsn.format(lsn) + " TIMELINE " + Integer.toUnsignedString(timeline);
         wire.writer()
                 .query(
@@ -279,9 +285,15 @@ public final class ReplicationConnection implements AutoCloseable {
                             ReplicationCodes.CONNECTION_LOST,
                             "the server " + wire.peer() + " is shutting down");
             case Protocol.ERROR_RESPONSE ->
-                    throw ServerError.read(reader).toException("stream WAL", wire.peer());
+                    throw ServerError.read(reader)
+                            .toException("stream WAL from " + Lsn.format(position), wire.peer());
             default -> throw reader.unexpected("WAL");
         };
+    }
+
+    /** The last chunk stays valid; what follows is read into another buffer. */
+    public void detachBuffer() {
+        reader.detachBuffer();
     }
 
     private CopyEvent readCopyData(WalChunk into) {
@@ -291,6 +303,7 @@ public final class ReplicationConnection implements AutoCloseable {
                 long start = reader.int64();
                 serverEnd = reader.int64();
                 reader.skip(8);
+                position = start + reader.remaining();
                 into.set(reader.buffer(), reader.cursor(), reader.remaining(), start, serverEnd);
                 yield CopyEvent.WAL;
             }

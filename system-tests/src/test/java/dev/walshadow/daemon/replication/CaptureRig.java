@@ -10,6 +10,7 @@ import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.source.CatalogBoundary;
 import dev.walshadow.source.Decision;
 import dev.walshadow.source.replication.ConnectionSettings;
+import dev.walshadow.testkit.shadow.ShadowFiles;
 import dev.walshadow.testkit.shadow.ShadowRig;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -30,6 +31,7 @@ final class CaptureRig implements AutoCloseable {
         void captured(CatalogBoundary boundary) throws InterruptedException;
     }
 
+    private final Path root;
     private final EmbeddedPostgres source;
     private final ShadowRig rig;
     private final DescriptorLog log;
@@ -38,7 +40,7 @@ final class CaptureRig implements AutoCloseable {
     private volatile AfterHold afterHold = boundary -> {};
 
     CaptureRig(int major) throws IOException {
-        Path root = UnprivilegedUser.temporaryDirectory("walshadow-capture");
+        root = UnprivilegedUser.temporaryDirectory("walshadow-capture");
         source =
                 EmbeddedPostgres.at(root.resolve("source"))
                         .version(major)
@@ -57,10 +59,9 @@ final class CaptureRig implements AutoCloseable {
         rig.bootstrap();
         rig.awaitStreamed();
         CatalogCapture made =
-                new CatalogCapture(
-                        log, rig.sessions(), databases(), (position, firstLsn, changes) -> {});
+                new CatalogCapture(log, rig.sessions(), databases(), (_, _) -> {}, (_, _) -> {});
         rig.parked(lsn -> {
-            made.captureAll(lsn, (position, firstLsn, changes) -> {});
+            made.captureAll(lsn, (_, _) -> {});
             capture = made;
             return lsn;
         });
@@ -153,5 +154,6 @@ final class CaptureRig implements AutoCloseable {
         rig.close();
         source.close();
         log.close();
+        ShadowFiles.remove(root);
     }
 }

@@ -82,6 +82,40 @@ final class KeyChanges {
 
     static List<SchemaCase> cases() {
         return List.of(
+                SchemaCase.onTable("renumbers rows while the key is away")
+                        .transaction(
+                                "ALTER TABLE t DROP CONSTRAINT t_pkey",
+                                "UPDATE t SET id = id + 1",
+                                "ALTER TABLE t ADD PRIMARY KEY (id)")
+                        .during(Rows.UPDATE, Rows.DELETE),
+                SchemaCase.onTable("deletes rows while the key is away")
+                        .transaction(
+                                "ALTER TABLE t DROP CONSTRAINT t_pkey",
+                                "DELETE FROM t WHERE id % 3 = 0",
+                                "ALTER TABLE t ADD PRIMARY KEY (id)")
+                        .during(Rows.UPDATE, Rows.INSERT),
+                SchemaCase.onTable("rewrites, clusters and empties in one transaction")
+                        .before("CREATE INDEX by_n ON t (n DESC)")
+                        .transaction(
+                                "TRUNCATE t",
+                                "INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2)",
+                                "CLUSTER t USING by_n",
+                                "INSERT INTO t VALUES (3, 'c', 3)")
+                        .transaction(
+                                "ALTER TABLE t ALTER v TYPE text USING upper(v)",
+                                "CLUSTER t USING by_n",
+                                "UPDATE t SET n = n + 1")
+                        .during(Rows.UPDATE),
+                SchemaCase.of("creates, rewrites and clusters in one transaction")
+                        .transaction(
+                                "CREATE TABLE t (id int PRIMARY KEY, v text, n int)",
+                                Rows.FILL,
+                                "ALTER TABLE t ALTER n TYPE bigint",
+                                "UPDATE t SET n = n + 1 WHERE id % 2 = 0",
+                                "CREATE TABLE u (id int PRIMARY KEY, v text, n int)",
+                                "INSERT INTO u SELECT * FROM t",
+                                "CLUSTER u USING u_pkey",
+                                "INSERT INTO u VALUES (-1, 'new', 1)"),
                 SchemaCase.onTable("drops the identity's index concurrently")
                         .before(
                                 "ALTER TABLE t ALTER n SET NOT NULL",

@@ -11,7 +11,7 @@ final class PartitionCases {
         "INSERT INTO p SELECT i, i * 5, 'v' || i FROM generate_series(1, 39) i"
     };
     private static final String INSERT =
-            "INSERT INTO p SELECT coalesce(max(id), 0) + 1, 50, 'new' FROM p";
+            "INSERT INTO p (id, at, v) SELECT coalesce(max(id), 0) + 1, 50, 'new' FROM p";
     private static final String UPDATE = "UPDATE p SET v = v || '+' WHERE id % 3 = 0";
     private static final String MOVE = "UPDATE p SET at = 199 - at WHERE id % 4 = 0";
     private static final String DELETE = "DELETE FROM p WHERE id % 7 = 0";
@@ -124,6 +124,27 @@ final class PartitionCases {
                                 "UPDATE p2 SET v = 'detached'",
                                 "ALTER TABLE p ATTACH PARTITION p2 FOR VALUES FROM (100) TO (200)",
                                 DELETE),
+                SchemaCase.of("a partitioned table is dropped and made anew under its name")
+                        .before(BY_RANGE)
+                        .during(UPDATE, "DROP TABLE p")
+                        .during(BY_RANGE)
+                        .during(INSERT, UPDATE, MOVE, DELETE),
+                SchemaCase.of("a partitioned table is dropped and made anew in one transaction")
+                        .before(BY_RANGE)
+                        .during("BEGIN", UPDATE, "DROP TABLE p")
+                        .during(BY_RANGE)
+                        .during(INSERT, MOVE, "COMMIT", UPDATE, DELETE),
+                SchemaCase.of("a partitioned table is made anew with other columns and a partition")
+                        .before(BY_RANGE)
+                        .during(
+                                "ALTER TABLE p DETACH PARTITION p2",
+                                "DROP TABLE p",
+                                "ALTER TABLE p2 ADD COLUMN more text DEFAULT 'm'",
+                                "CREATE TABLE p (more text, v text, at int, id int, PRIMARY KEY"
+                                        + " (id, at)) PARTITION BY RANGE (at)",
+                                "ALTER TABLE p ATTACH PARTITION p2 FOR VALUES FROM (100) TO (200)",
+                                "CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (100)")
+                        .during(INSERT, UPDATE, MOVE, DELETE),
                 SchemaCase.of("a partitioned table without a key")
                         .before(
                                 "CREATE TABLE p (id int, at int, v text) PARTITION BY RANGE (at)",

@@ -32,6 +32,10 @@ final class RandomHistory {
     private static final class Table {
         final Map<String, String> columns = new LinkedHashMap<>();
         boolean hasKey;
+
+        /** Of the primary key's constraint and index, as long as there is one. */
+        String keyName = "";
+
         int nextColumn;
         int lastId;
 
@@ -52,6 +56,7 @@ final class RandomHistory {
     private final Map<String, Table> tables = new LinkedHashMap<>();
     private final List<String> statements = new ArrayList<>();
     private int tableNumber;
+    private int keyNumber;
     private boolean inTransaction;
 
     private RandomHistory(long seed, String schema) {
@@ -105,7 +110,9 @@ final class RandomHistory {
         Table table = new Table();
         table.hasKey = chance() < 80;
         StringBuilder sql = new StringBuilder("CREATE TABLE " + name + " (id int");
-        sql.append(table.hasKey ? " PRIMARY KEY" : "");
+        if (table.hasKey) {
+            sql.append(" CONSTRAINT ").append(newKeyName(table)).append(" PRIMARY KEY");
+        }
         for (int i = random.nextInt(1, 5); i > 0; i--) {
             String column = "c" + table.nextColumn++;
             String type = TYPES.get(random.nextInt(TYPES.size()));
@@ -132,6 +139,11 @@ final class RandomHistory {
         } else {
             add("DELETE FROM %s WHERE id %% %d = 1".formatted(name, random.nextInt(3, 8)));
         }
+    }
+
+    private String newKeyName(Table table) {
+        table.keyName = "k" + ++keyNumber;
+        return table.keyName;
     }
 
     private void insert(String name, Table table) {
@@ -177,11 +189,12 @@ final class RandomHistory {
                     case "int" -> random.nextBoolean() ? "bigint" : "text";
                     case "numeric(10,2)" -> "double precision";
                     case "varchar(20)" -> "text";
+                    case "text" -> "text USING reverse(" + column + ")";
                     default -> "";
                 };
         if (!type.isEmpty()) {
             add(alter + "ALTER COLUMN " + column + " TYPE " + type);
-            table.columns.put(column, type);
+            table.columns.put(column, type.startsWith("text") ? "text" : type);
         }
     }
 
@@ -199,12 +212,19 @@ final class RandomHistory {
         } else if (what < 88) {
             if (!inTransaction) {
                 add("VACUUM FULL " + name);
+            } else if (table.hasKey) {
+                add("CLUSTER " + name + " USING " + table.keyName);
             }
-        } else if (table.hasKey) {
+        } else if (!table.hasKey) {
+            add(
+                    "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY (id)"
+                            .formatted(name, newKeyName(table)));
+            table.hasKey = true;
+        } else if (what < 90) {
             add("ALTER TABLE " + name + " REPLICA IDENTITY FULL");
         } else {
-            add("ALTER TABLE " + name + " ADD PRIMARY KEY (id)");
-            table.hasKey = true;
+            add("ALTER TABLE %s DROP CONSTRAINT %s".formatted(name, table.keyName));
+            table.hasKey = false;
         }
     }
 

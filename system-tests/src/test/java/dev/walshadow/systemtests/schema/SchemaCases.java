@@ -1,20 +1,21 @@
 package dev.walshadow.systemtests.schema;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /** The whole table, and which of it is known not to work yet. */
 final class SchemaCases {
     /** One case per line, {@code name # reason}. Nothing else excuses a case. */
-    static final Path PENDING = Path.of("src", "test", "resources", "pending-schema-cases.txt");
+    static final String PENDING = "pending-schema-cases.txt";
 
     private SchemaCases() {}
 
@@ -62,8 +63,11 @@ final class SchemaCases {
         Set<String> known = new HashSet<>();
         all().forEach(each -> known.add(each.name()));
         Map<String, String> pending = new LinkedHashMap<>();
-        try {
-            for (String line : Files.readAllLines(PENDING)) {
+        try (InputStream file =
+                Objects.requireNonNull(
+                        SchemaCases.class.getClassLoader().getResourceAsStream(PENDING), PENDING)) {
+            String text = new String(file.readAllBytes(), StandardCharsets.UTF_8);
+            for (String line : text.lines().toList()) {
                 int mark = line.indexOf(" # ");
                 if (line.isBlank() || line.startsWith("#")) {
                     continue;

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.ConcurrentSkipListMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Sessions that change the schema of one database at random: tables of all kinds, types, functions,
@@ -90,12 +91,29 @@ public final class DdlStorm {
                 Statement statement = connection.createStatement()) {
             Session session = new Session(statement, new Random(seed), ALONE);
             for (Change change : CHANGES) {
-                for (int table = 0; table < TABLES; table++) {
-                    session.createIfMissing("t" + ALONE + "_" + table);
-                }
-                attempt(session, change);
+                makeWork(session, change);
             }
         }
+    }
+
+    /** Tables are made anew if what earlier changes left of them does not allow this one. */
+    private void makeWork(Session session, Change change) throws SQLException {
+        SQLException refusal = null;
+        for (int attempt = 0; attempt < 10; attempt++) {
+            for (int table = 0; table < TABLES; table++) {
+                String name = "t" + ALONE + "_" + table;
+                if (attempt == 0) {
+                    session.createIfMissing(name);
+                } else {
+                    session.createTable(name);
+                }
+            }
+            refusal = attempt(session, change);
+            if (refusal == null) {
+                return;
+            }
+        }
+        throw new SQLException(change.name() + " never worked", refusal);
     }
 
     private Connection open() throws SQLException {
@@ -126,14 +144,17 @@ public final class DdlStorm {
         }
     }
 
-    private void attempt(Session session, Change change) throws SQLException {
+    /** What PostgreSQL refused it with; null if it worked. */
+    private @Nullable SQLException attempt(Session session, Change change) throws SQLException {
         try {
             change.script().run(session);
             succeeded.merge(change.name(), 1, Integer::sum);
+            return null;
         } catch (SQLException e) {
             if (!isExpected(e)) {
                 throw new SQLException("in " + change.name() + ": " + e.getMessage(), e);
             }
+            return e;
         } finally {
             session.run("ROLLBACK");
         }

@@ -3,6 +3,7 @@ package dev.walshadow.testkit.shadow;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -82,6 +84,17 @@ public final class ShadowFiles {
             }
         }
         return found;
+    }
+
+    /** Removes a rig's directory when everything in it has ended. */
+    public static void remove(Path directory) {
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot remove all of " + directory, e);
+        }
     }
 
     private static List<Path> files(Path directory) throws IOException {

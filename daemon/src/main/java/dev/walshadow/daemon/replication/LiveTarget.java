@@ -1,0 +1,80 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.ClickHouseOptions;
+import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.postgres.Lsn;
+
+/**
+ * Another way to ClickHouse while the stream goes on: other credentials, or another address of the
+ * same data. That it is the same is seen by the watermark, which must be as far as the one that was
+ * written.
+ */
+final class LiveTarget {
+    private final Configuration wanted;
+    private final ClickHouseClient client;
+    private final ClickHouseOptions options;
+
+    LiveTarget(Configuration wanted, ClickHouseClient client) {
+        this.wanted = wanted;
+        this.client = client;
+        this.options = Targets.options(wanted);
+    }
+
+    /**
+     * @param written the newest watermark that was written; 0: none yet
+     * @throws ConfigurationException if that is not the ClickHouse that has the rows
+     * @throws dev.walshadow.base.RetryException if it does not answer
+     */
+    void check(long systemIdentifier, long written) {
+        if (options.equals(client.options())) {
+            return;
+        }
+        try (ClickHouseClient tried = new ClickHouseClient(options)) {
+            tried.ping();
+            if (!options.url().equals(client.options().url())) {
+                requireSameData(tried, systemIdentifier, written);
+            }
+        }
+    }
+
+    private void requireSameData(ClickHouseClient tried, long systemIdentifier, long written) {
+        if (written == 0) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "[clickhouse] url: nothing was written to ClickHouse since the start, so"
+                            + " whether "
+                            + options.url()
+                            + " has the same data is not known; restart instead");
+        }
+        String place =
+                Ddl.qualified(wanted.get(Settings.CLICKHOUSE_METADATA_DATABASE), "watermark");
+        String of = " WHERE system_identifier = " + Long.toUnsignedString(systemIdentifier);
+        boolean there = "1".equals(tried.queryValue("EXISTS TABLE " + place));
+        String found =
+                there ? tried.queryValue("SELECT max(durable_lsn) FROM " + place + of) : null;
+        long durable = found == null ? 0 : Long.parseUnsignedLong(found);
+        if (Long.compareUnsigned(durable, written) < 0) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "[clickhouse] url: "
+                            + options.url()
+                            + " is not the ClickHouse that has the rows: expected a watermark of "
+                            + Lsn.format(written)
+                            + " or later in "
+                            + place
+                            + ", found "
+                            + (durable == 0 ? "none" : Lsn.format(durable)));
+        }
+    }
+
+    void use() {
+        if (!options.equals(client.options())) {
+            client.use(options);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package dev.walshadow.daemon.replication;
+
+import java.util.List;
+
+/**
+ * What somebody asks of tables while the stream goes on. Names are as {@code status} shows them.
+ */
+public sealed interface TableRequest {
+    List<String> names();
+
+    /** Tables that are left out are to be followed. */
+    record Add(List<String> names) implements TableRequest {}
+
+    /**
+     * Tables are not to be followed any more.
+     *
+     * @param drop their tables in ClickHouse go too
+     */
+    record Remove(List<String> names, boolean drop) implements TableRequest {}
+
+    /** Tables are to be loaded from the source, whatever their state. */
+    record Resync(List<String> names) implements TableRequest {}
+}

@@ -1,0 +1,93 @@
+package dev.walshadow.pipeline;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.clickhouse.ClickHouseClient;
+import dev.walshadow.clickhouse.Ddl;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What walshadow made in ClickHouse for one source, to be taken away again: tables with replicated
+ * rows, and its own database. A table is ours by its comment, whatever the ledger says.
+ */
+public final class TargetRemoval {
+    private final ClickHouseClient client;
+    private final String metadataDatabase;
+    private final boolean metadata;
+
+    /** Outside of walshadow's own database. */
+    private final List<TargetName> tables = new ArrayList<>();
+
+    /** Inside of it: what a load or an exchange was about to make. */
+    private final List<TargetName> scratch = new ArrayList<>();
+
+    private TargetRemoval(ClickHouseClient client, String metadataDatabase, boolean metadata) {
+        this.client = client;
+        this.metadataDatabase = metadataDatabase;
+        this.metadata = metadata;
+    }
+
+    /**
+     * Looks at what there is; changes nothing.
+     *
+     * @throws ConfigurationException if walshadow's database there belongs to another source
+     */
+    public static TargetRemoval look(
+            ClickHouseClient client,
+            String metadataDatabase,
+            long systemIdentifier,
+            String sourceName) {
+        boolean exists =
+                new MetadataDatabase(client, metadataDatabase, systemIdentifier, sourceName)
+                        .exists();
+        TargetRemoval removal = new TargetRemoval(client, metadataDatabase, exists);
+        for (@Nullable String[] row :
+                client.query(
+                        "SELECT database, name FROM system.tables WHERE startsWith(comment, "
+                                + Ddl.literal(TargetNames.mark(systemIdentifier))
+                                + ") ORDER BY database, name")) {
+            TargetName name =
+                    new TargetName(Objects.requireNonNull(row[0]), Objects.requireNonNull(row[1]));
+            (name.database().equals(metadataDatabase) ? removal.scratch : removal.tables).add(name);
+        }
+        return removal;
+    }
+
+    /** Tables with replicated rows, with their databases. */
+    public List<String> tables() {
+        return tables.stream().map(TargetName::toString).toList();
+    }
+
+    /** Whether walshadow's own database is there. */
+    public boolean hasMetadata() {
+        return metadata;
+    }
+
+    public void dropTables() {
+        tables.forEach(this::drop);
+    }
+
+    /**
+     * Drops walshadow's own tables, and their database unless somebody else has tables there too.
+     * The table that tells whose they are goes last: what is interrupted can be run again.
+     */
+    public void dropMetadata() {
+        scratch.forEach(this::drop);
+        for (String name : MetadataDatabase.TABLES) {
+            drop(new TargetName(metadataDatabase, name));
+        }
+        String left =
+                client.queryValue(
+                        "SELECT count() FROM system.tables WHERE database = "
+                                + Ddl.literal(metadataDatabase));
+        if ("0".equals(left)) {
+            client.execute("DROP DATABASE IF EXISTS " + Ddl.identifier(metadataDatabase));
+        }
+    }
+
+    private void drop(TargetName name) {
+        client.execute(Ddl.dropTable(name.database(), name.table()));
+    }
+}

@@ -1,0 +1,103 @@
+package dev.walshadow.source.store;
+
+import dev.walshadow.source.WalChunk;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** Gives the WAL of archived segments piece by piece. One thread. */
+public final class SegmentReader implements AutoCloseable {
+    private static final int READ_BYTES = 128 << 10;
+
+    private final SegmentSource archive;
+    private final int segmentSize;
+    private final byte[] buffer = new byte[READ_BYTES];
+
+    private @Nullable ReadObject open;
+    private long position;
+
+    public SegmentReader(SegmentSource archive, int segmentSize) {
+        this.archive = archive;
+        this.segmentSize = segmentSize;
+    }
+
+    /** Where it is, for messages. */
+    public String address() {
+        return archive.address();
+    }
+
+    /** Where a timeline ends, by the history of one that descends from it; empty if it goes on. */
+    public OptionalLong end(int timeline) {
+        for (int later = timeline + 1; ; later++) {
+            Optional<TimelineHistory> history = archive.history(later);
+            if (history.isEmpty()) {
+                return OptionalLong.empty();
+            }
+            OptionalLong end = history.get().endOf(timeline);
+            if (end.isPresent()) {
+                return end;
+            }
+        }
+    }
+
+    /**
+     * Brings the next bytes from exactly {@code lsn} on.
+     *
+     * @return false if the archive lacks the segment
+     */
+    public boolean next(int timeline, long lsn, long serverEnd, WalChunk into) {
+        ReadObject segment = open;
+        if (segment == null || position != lsn) {
+            close();
+            segment = archive.segment(timeline, lsn);
+            if (segment == null) {
+                return false;
+            }
+            open = segment;
+            skip(segment, lsn);
+        }
+        int wanted = (int) Math.min(READ_BYTES, segmentSize - inSegment(lsn));
+        int count = segment.read(buffer, 0, wanted);
+        if (count <= 0) {
+            throw shortSegment(segment);
+        }
+        position = lsn + count;
+        if (inSegment(position) == 0) {
+            if (segment.read() >= 0) {
+                throw segment.damaged("it goes on behind its " + segmentSize + " bytes");
+            }
+            close();
+        }
+        into.set(buffer, 0, count, lsn, serverEnd);
+        return true;
+    }
+
+    private void skip(ReadObject segment, long lsn) {
+        long left = inSegment(lsn);
+        while (left > 0) {
+            int count = segment.read(buffer, 0, (int) Math.min(left, READ_BYTES));
+            if (count <= 0) {
+                throw shortSegment(segment);
+            }
+            left -= count;
+        }
+        position = lsn;
+    }
+
+    private RuntimeException shortSegment(ReadObject segment) {
+        return segment.damaged("a segment has " + segmentSize + " bytes, it ends before");
+    }
+
+    private long inSegment(long lsn) {
+        return lsn & (segmentSize - 1L);
+    }
+
+    @Override
+    public void close() {
+        ReadObject segment = open;
+        open = null;
+        if (segment != null) {
+            segment.close();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package dev.walshadow.systemtests.values;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.walshadow.daemon.verify.Verification;
+import dev.walshadow.embedded.EmbeddedPostgresBinaries;
+import dev.walshadow.testkit.Installation;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Types that no codec knows: printed by PostgreSQL itself, or, without their library, as bytes. */
+final class ForeignTypesTest {
+    private static final String[] SCHEMA = {
+        "CREATE EXTENSION seg",
+        "CREATE EXTENSION isn",
+        "CREATE TYPE span AS (s seg, note text)",
+        "CREATE DOMAIN narrow AS seg",
+        "CREATE TABLE book (code isbn PRIMARY KEY, issue issn, width seg, widths seg[], p span,"
+                + " n narrow, more seg DEFAULT '1.0')",
+    };
+
+    private static String books(int from, int to) {
+        return "INSERT INTO book SELECT ('978' || lpad(i::text, 9, '0') || '?')::isbn,"
+                + " '0378-5955'::issn, (i || '.0 .. ' || i + 1 || '.50')::seg, ARRAY[('~' ||"
+                + " i)::seg, NULL, ('<' || i)::seg], ROW('5.00(+-)0.10', 'it''s')::span, '1e-3',"
+                + " NULL FROM generate_series("
+                + from
+                + ", "
+                + to
+                + ") i";
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {15, 18})
+    void postgresPrintsThem(int major) throws Exception {
+        try (Installation installation = Installation.start(major)) {
+            installation.execute(SCHEMA);
+            installation.execute(books(1, 2000));
+            installation.startDaemon();
+            installation.awaitStreaming();
+            installation.execute(
+                    books(3001, 5000),
+                    "UPDATE book SET width = '7 .. 8' WHERE code < '978000000010?'::isbn",
+                    "DELETE FROM book WHERE code > '978000000490?'::isbn",
+                    "ALTER TABLE book ADD late seg DEFAULT '3.0 .. 4'");
+            equal(installation);
+            killScratchServer(installation);
+            installation.execute(books(6001, 6010));
+            equal(installation);
+            assertThat(
+                            installation
+                                    .target()
+                                    .query(
+                                            "SELECT code, issue, width, widths, p, n, more, late"
+                                                    + " FROM public.book FINAL ORDER BY code LIMIT"
+                                                    + " 1"))
+                    .isEqualTo(
+                            "0-00-000001-9\t0378-5955\t7 .. 8\t['~1',NULL,'<1']\t"
+                                    + "(\"4.90 .. 5.10\",it\\'s)\t0.001\t\\N\t3.0 .. 4\n");
+            installation.resync("public.book");
+            equal(installation);
+        }
+    }
+
+    private static void equal(Installation installation) throws Exception {
+        Verification.Outcome outcome = installation.verify();
+        assertThat(outcome.reason()).as("%s %s", outcome.results(), outcome.setAside()).isEmpty();
+        assertThat(outcome.notCompared()).isEmpty();
+    }
+
+    private static void killScratchServer(Installation installation) throws IOException {
+        Path file = installation.state().resolve("scratch").resolve("postmaster.pid");
+        long pid = Long.parseLong(Files.readAllLines(file).getFirst().strip());
+        assertThat(ProcessHandle.of(pid).orElseThrow().destroyForcibly()).isTrue();
+    }
+
+    @Test
+    void withoutTheirLibraryTheirBytesArrive() throws Exception {
+        try (Installation installation = Installation.start(18)) {
+            installation.configure("shadow", "binaries = \"" + withoutSeg(installation) + "\"");
+            installation.execute(
+                    "CREATE EXTENSION seg",
+                    "CREATE TABLE width (id int PRIMARY KEY, s seg, ss seg[])",
+                    "INSERT INTO width VALUES (1, '1.0', ARRAY['2'::seg, NULL])");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            installation.execute("INSERT INTO width VALUES (2, '1.0', NULL)");
+            Verification.Outcome outcome = installation.verify();
+            assertThat(outcome.reason()).as("%s", outcome.setAside()).isEmpty();
+            assertThat(outcome.notCompared()).containsExactly("public.width.s", "public.width.ss");
+            // SEG: two float4, two counts of digits, two extensions
+            String one = "\\\\x0000803f0000803f0202";
+            assertThat(installation.target().query("SELECT id, s, ss FROM public.width FINAL"))
+                    .contains("1\t" + one, "2\t" + one);
+            assertThat(Files.readString(installation.log()))
+                    .contains("column s has the type public.seg", "hexadecimal");
+        }
+    }
+
+    /** The binaries of PostgreSQL 18, copied: a server finds its libraries beside itself. */
+    private static Path withoutSeg(Installation installation) throws IOException {
+        Path from = Objects.requireNonNull(EmbeddedPostgresBinaries.unpack(18).getParent());
+        Path to = installation.folder("binaries").resolve("postgres");
+        try (Stream<Path> files = Files.walk(from)) {
+            for (Path file : (Iterable<Path>) files::iterator) {
+                if (!file.endsWith("seg.so")) {
+                    Files.copy(file, to.resolve(from.relativize(file).toString()));
+                }
+            }
+        }
+        return to.resolve("bin");
+    }
+}

@@ -1,0 +1,5 @@
+/** A ClickHouse cluster for tests. */
+@NullMarked
+package dev.walshadow.testkit.cluster;
+
+import org.jspecify.annotations.NullMarked;
