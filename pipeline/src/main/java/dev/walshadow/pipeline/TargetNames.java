@@ -101,12 +101,19 @@ final class TargetNames {
     }
 
     private String mark() {
-        return mark(systemIdentifier);
+        return mark(systemIdentifier, metadataDatabase);
     }
 
-    /** How the comment of every table begins that belongs to a source. */
-    static String mark(long systemIdentifier) {
-        return "walshadow: source " + Long.toUnsignedString(systemIdentifier) + ", table ";
+    /**
+     * How the comment of every table begins that is replicated from a source by what keeps its
+     * state in this database: the same source may be replicated there twice.
+     */
+    static String mark(long systemIdentifier, String metadataDatabase) {
+        return "walshadow: source "
+                + Long.toUnsignedString(systemIdentifier)
+                + ", metadata "
+                + metadataDatabase
+                + ", table ";
     }
 
     private static String oids(TargetTable table) {

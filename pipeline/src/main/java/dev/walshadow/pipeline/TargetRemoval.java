@@ -46,7 +46,7 @@ public final class TargetRemoval {
         for (@Nullable String[] row :
                 client.query(
                         "SELECT database, name FROM system.tables WHERE startsWith(comment, "
-                                + Ddl.literal(TargetNames.mark(systemIdentifier))
+                                + Ddl.literal(TargetNames.mark(systemIdentifier, metadataDatabase))
                                 + ") ORDER BY database, name")) {
             TargetName name =
                     new TargetName(Objects.requireNonNull(row[0]), Objects.requireNonNull(row[1]));

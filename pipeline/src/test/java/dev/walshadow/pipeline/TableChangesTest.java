@@ -291,6 +291,30 @@ final class TableChangesTest {
         }
     }
 
+    /** Two daemons may replicate one source into one ClickHouse. */
+    @Test
+    void aRenameLeavesTheTableOfAnotherReplicationOfTheSameSourceAlone() throws Exception {
+        ItemsTable others = new ItemsTable("beside_a", "items", 16500, 16503);
+        ItemsTable items = new ItemsTable("beside_b", "items", 16500, 16503);
+        ItemsTable renamed = new ItemsTable("beside_b", "things", 16500, 16503);
+        try (PipelineHarness other = harness("beside_a", others).started();
+                PipelineHarness h = harness("beside_b", items).started()) {
+            for (PipelineHarness each : List.of(other, h)) {
+                each.pipeline.commit(
+                        at(0x200_0000)
+                                .insert(items, 1, "a", Big.inline("b"), 1)
+                                .committed(0x200_0100, 1));
+            }
+            change(h, 0x200_0200, items.shape(), renamed.shape());
+            h.pipeline.flush();
+            other.pipeline.flush();
+            assertThat(h.rows(renamed)).isEqualTo(Map.of(1L, "a|b|1"));
+            assertThat(other.rows(others)).isEqualTo(Map.of(1L, "a|b|1"));
+            TargetRemoval.look(h.client, h.metadata, PipelineHarness.SYSTEM, "test").dropTables();
+            assertThat(other.rows(others)).isEqualTo(Map.of(1L, "a|b|1"));
+        }
+    }
+
     private static RelationDescriptor shaped(
             RelationDescriptor like, int oid, String name, char kind, int parentOid) {
         return new RelationDescriptor(
