@@ -32,9 +32,12 @@ final class TableChanges {
 
     private final TargetTables tables;
     private final DescriptorLog log;
+
+    // of the commit at hand
+
+    /** Generations whose openings have not begun. */
     private final List<TargetTable> opened = new ArrayList<>();
 
-    /** Of the commit at hand. */
     private StorageScan scan;
 
     TableChanges(TargetTables tables, DescriptorLog log) {
@@ -69,7 +72,9 @@ final class TableChanges {
         if (rooted) {
             followRoots(change.position());
         }
-        return List.copyOf(opened);
+        List<TargetTable> begun = List.copyOf(opened);
+        opened.clear();
+        return begun;
     }
 
     private static List<CatalogChange.Item> rootsFirst(List<CatalogChange.Item> items) {
@@ -190,15 +195,14 @@ final class TableChanges {
             @Nullable TargetTable old, TargetTable root, RelationDescriptor leaf, long position) {
         switch (TargetTables.deriveIn(root, leaf)) {
             case Derivation.Mapped mapped ->
-                    takeLeaf(
-                            old,
-                            root,
+                    take(
                             tables.generation(
-                                    leaf,
-                                    mapped.mapping(),
-                                    TableState.LIVE,
-                                    position,
-                                    new Opening.Join(old)));
+                                            leaf,
+                                            mapped.mapping(),
+                                            TableState.LIVE,
+                                            position,
+                                            new Opening.Join(old))
+                                    .join(root));
             case Derivation.HeldBack held ->
                     heldBack(old, leaf, position, String.join("; ", held.reasons()));
         }
@@ -213,27 +217,19 @@ final class TableChanges {
         switch (TargetTables.deriveIn(root, leaf)) {
             case Derivation.Mapped mapped -> {
                 LOG.info("{} is loaded into {}: {}", leaf.label(), root.label(), reason);
-                takeLeaf(
-                        old,
-                        root,
+                take(
                         tables.generation(
                                         leaf,
                                         mapped.mapping(),
                                         TableState.LOADING,
                                         position + 1,
                                         new Opening.JoinLoad(old, reason))
-                                .because(kept(reason)));
+                                .because(kept(reason))
+                                .join(root));
             }
             case Derivation.HeldBack held ->
                     heldBack(old, leaf, position + 1, String.join("; ", held.reasons()));
         }
-    }
-
-    private void takeLeaf(@Nullable TargetTable old, TargetTable root, TargetTable next) {
-        if (old != null && old.root() != null && !root.isOpen()) {
-            root.members().add(old);
-        }
-        take(next.join(root));
     }
 
     /** Partitions that have not changed themselves, but what they belong to has. */
@@ -549,13 +545,6 @@ final class TableChanges {
             return;
         }
         LOG.info("{} is not followed any more from {} on", old.label(), Lsn.format(position));
-        TargetTable root =
-                old.root() == null
-                        ? null
-                        : tables.find(old.databaseOid(), old.root().relationOid());
-        if (root != null && opened.contains(root)) {
-            root.members().add(old); // what it still sends arrives before its target goes
-        }
         end(
                 old,
                 position,
@@ -571,7 +560,22 @@ final class TableChanges {
         tables.replace(next);
         if (next.opening() != null) {
             opened.add(next);
+            if (old != null) {
+                arriveBeforeItsRoot(old);
+            }
         }
         return next;
+    }
+
+    /**
+     * What a partition still sends arrives before the table of its partitioned table changes, if
+     * this commit changes that: its opening has not begun.
+     */
+    private void arriveBeforeItsRoot(TargetTable old) {
+        TargetTable left = old.root();
+        TargetTable now = left == null ? null : tables.find(left.databaseOid(), left.relationOid());
+        if (now != null && now != left && opened.contains(now)) {
+            now.members().add(old);
+        }
     }
 }

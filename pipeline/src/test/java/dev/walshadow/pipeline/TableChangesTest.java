@@ -2,6 +2,7 @@ package dev.walshadow.pipeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.embedded.EmbeddedClickHouse;
@@ -378,6 +379,55 @@ final class TableChangesTest {
             h.pipeline.commit(at(0x200_0400).delete(leaf, 3).committed(0x200_0500, 1));
             h.pipeline.flush();
             assertThat(h.rows(root)).isEqualTo(Map.of(2L, "loaded|b|1"));
+        }
+    }
+
+    @Test
+    void aPartitionChangesAgainWhileItsPartitionedTableIsAltered() throws Exception {
+        ItemsTable leaf = new ItemsTable("hasty", "leaf", 16500, 16503);
+        ItemsTable full = new ItemsTable("hasty", "leaf", 16500, 16503, 'f');
+        int root = 16900;
+        AttributeDescriptor column =
+                ItemsTable.attribute(5, "c", 23, 4, true, 'i', 'p', false);
+        RelationDescriptor wider = leaf.shape(leaf.locator(), List.of(column));
+        RelationDescriptor widerFull = full.shape(leaf.locator(), List.of(column));
+        RelationDescriptor rootBefore = shaped(leaf.shape(), root, "root", 'p', 0);
+        RelationDescriptor leafBefore = shaped(leaf.shape(), leaf.oid(), "leaf", 'r', root);
+        RelationDescriptor rootAfter = shaped(wider, root, "root", 'p', 0);
+        RelationDescriptor leafAfter = shaped(wider, leaf.oid(), "leaf", 'r', root);
+        RelationDescriptor leafAgain = shaped(widerFull, leaf.oid(), "leaf", 'r', root);
+        try (PipelineHarness h = harness("hasty", leaf)) {
+            h.shapes.clear();
+            h.shapes.addAll(List.of(rootBefore, leafBefore));
+            h.descriptors.append(2, h.shapes, List.of(), ItemsTable.DATABASE);
+            h.started();
+            server.delayInserts(Duration.ofMillis(300)); // what the opening waits for
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .insert(leaf, 1, "a", Big.inline("b"), 1)
+                            .committed(0x200_0100, 1));
+            h.descriptors.append(
+                    0x200_0200, List.of(rootAfter, leafAfter), List.of(), ItemsTable.DATABASE);
+            h.pipeline.changeRelations(
+                    0x200_0200,
+                    0x200_01F0,
+                    List.of(
+                            new RelationChange(rootBefore, rootAfter, false, false),
+                            new RelationChange(leafBefore, leafAfter, false, false)));
+            h.pipeline.commit(
+                    at(0x200_0210)
+                            .insert(leaf, 2, "a", Big.inline("b"), 1)
+                            .committed(0x200_0280, 1));
+            change(h, 0x200_0300, leafAfter, leafAgain);
+            h.pipeline.commit(
+                    at(0x200_0310)
+                            .insert(leaf, 3, "a", Big.inline("b"), 1)
+                            .committed(0x200_0400, 1));
+            h.pipeline.flush();
+            server.delayInserts(Duration.ZERO);
+            assertThat(h.rows(new ItemsTable("hasty", "root", root, 0))).hasSize(3);
+            assertThat(h.events).isEmpty();
+            assertThat(h.loads).isEmpty();
         }
     }
 }

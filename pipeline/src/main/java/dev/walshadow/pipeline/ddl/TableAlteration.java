@@ -69,9 +69,13 @@ public final class TableAlteration {
             target.requireCarriedOut(to);
         }
         target.alter(statements, done, to, after);
+        target.verify(to);
     }
 
-    /** The same where nothing of it has been begun: how far it has come is not asked. */
+    /**
+     * The same where nothing of it has been begun: neither how far it has come is asked, nor what
+     * has become of the table. ClickHouse refuses what does not fit it.
+     */
     public static void inPlaceFromTheStart(
             ClickHouseClient client,
             String database,
@@ -228,7 +232,6 @@ public final class TableAlteration {
                                 AlterText.mark(to, comment)),
                         SYNCHRONOUS);
             }
-            verify(to);
         }
 
         /** How many statements of this change an earlier run has finished. */
