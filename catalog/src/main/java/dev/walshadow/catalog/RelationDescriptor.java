@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param toastRelationOid reltoastrelid, 0 if none
  * @param ownerRelationOid of a TOAST relation: the table it belongs to; else 0
  * @param replicaIdentity relreplident: 'd', 'n', 'f' or 'i'
- * @param accessMethod pg_am.amname; "heap" is the only one that can be decoded
+ * @param accessMethod pg_am.amname; "heap", also of every other method with heap's handler, is the
+ *     only one that can be decoded
  * @param parentOid of a partition: the partitioned table it is attached to; else 0
  * @param attributes by attnum from 1, dropped ones included
  * @param primaryKey attnums in index order of the valid, immediate primary key; empty if none

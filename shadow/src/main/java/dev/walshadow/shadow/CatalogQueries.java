@@ -111,7 +111,8 @@ final class CatalogQueries {
                         WHEN c.relkind = 'p' THEN 0
                         ELSE coalesce(pg_relation_filenode(c.oid), 0) END,
                    c.reltoastrelid, coalesce(o.refobjid, 0), c.relreplident,
-                   coalesce(a.amname, ''),
+                   CASE a.amhandler WHEN 'pg_catalog.heap_tableam_handler'::regproc THEN 'heap'
+                        ELSE coalesce(a.amname, '') END,
                    CASE WHEN c.relispartition THEN coalesce(
                         (SELECT inhparent FROM pg_inherits WHERE inhrelid = c.oid), 0::oid)
                         ELSE 0::oid END,

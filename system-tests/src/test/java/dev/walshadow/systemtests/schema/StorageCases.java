@@ -60,6 +60,12 @@ final class StorageCases {
                                 "CREATE TABLE t (id int PRIMARY KEY, v varchar(50), n int)",
                                 SWAP_STORAGE)
                         .also(Rows.FILL),
+                Change.of(
+                                "gives a table another access method with heap's handler",
+                                "ALTER TABLE t SET ACCESS METHOD $S_heap")
+                        .also(
+                                "CREATE ACCESS METHOD $S_heap TYPE TABLE HANDLER"
+                                        + " heap_tableam_handler"),
                 Change.of("changes storage parameters", "ALTER TABLE t SET (fillfactor = 50)"),
                 Change.of("analyses a table", "ANALYZE t"));
     }
