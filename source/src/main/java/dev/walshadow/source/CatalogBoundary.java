@@ -17,6 +17,7 @@ public final class CatalogBoundary {
     private int relationCount;
     private boolean allRelations;
     private boolean neverCaptured;
+    private boolean noKeys;
     private boolean unseen;
 
     void clear(int xid, long commitLsn, long nextLsn, int databaseOid, long catalogs) {
@@ -29,6 +30,7 @@ public final class CatalogBoundary {
         relationCount = 0;
         allRelations = false;
         neverCaptured = true;
+        noKeys = true;
         unseen = false;
     }
 
@@ -44,15 +46,18 @@ public final class CatalogBoundary {
         copy.relationCount = relationCount;
         copy.allRelations = allRelations;
         copy.neverCaptured = neverCaptured;
+        copy.noKeys = noKeys;
         copy.unseen = unseen;
         return copy;
     }
 
     /**
      * @param never it is known to be of a kind that is not captured
+     * @param noKey it is known to have no row in pg_index that belongs to a shape
      */
-    void addRelation(int oid, boolean never) {
+    void addRelation(int oid, boolean never, boolean noKey) {
         neverCaptured &= never;
+        noKeys &= noKey;
         if (oid == 0) {
             allRelations = true;
             return;
@@ -163,5 +168,16 @@ public final class CatalogBoundary {
      */
     public boolean mayBeTemporaryOnly() {
         return (catalogs & Catalogs.NOT_TEMPORARY) == 0 && neverCaptured && relationCount > 0;
+    }
+
+    /**
+     * Whether any captured shape may have changed: false for a transaction that only made indexes
+     * which are no keys, or brought on their concurrent build.
+     */
+    boolean mayChangeShapes() {
+        return (catalogs & Catalogs.SHAPES) != 0
+                || allRelations
+                || unseen
+                || ((catalogs & Catalogs.INDEX_CHANGED) != 0 && !noKeys);
     }
 }
