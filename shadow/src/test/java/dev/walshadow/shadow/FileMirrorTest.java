@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -15,13 +17,14 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What a mirrored folder holds after files have changed on either side. */
 class FileMirrorTest {
-    @TempDir private Path root;
-    private Path from;
-    private Path to;
+    @TempDir Path root;
+    private Path from = Path.of("from");
+    private Path to = Path.of("to");
 
     @BeforeEach
     void fill() throws IOException {
-        from = Files.createDirectories(root.resolve("from/sub")).getParent();
+        from = root.resolve("from");
+        Files.createDirectories(from.resolve("sub"));
         to = root.resolve("to");
         settled("a", "first");
         settled("sub/b", "second");
@@ -47,22 +50,22 @@ class FileMirrorTest {
     }
 
     private void assertMirrored() throws IOException {
-        assertThat(names(to)).isEqualTo(names(from).replace("left.out ", ""));
-        for (String name : names(to).split(" ")) {
+        List<String> wanted = names(from);
+        wanted.remove("left.out");
+        assertThat(names(to)).isEqualTo(wanted);
+        for (String name : wanted) {
             if (Files.isRegularFile(from.resolve(name))) {
                 assertThat(Files.mismatch(from.resolve(name), to.resolve(name))).isEqualTo(-1);
             }
         }
     }
 
-    private static String names(Path folder) throws IOException {
+    private static List<String> names(Path folder) throws IOException {
         try (Stream<Path> files = Files.walk(folder)) {
-            return String.join(
-                    " ",
-                    files.map(file -> folder.relativize(file).toString())
-                            .filter(name -> !name.isEmpty())
-                            .sorted()
-                            .toList());
+            return files.map(file -> folder.relativize(file).toString())
+                    .filter(name -> !name.isEmpty())
+                    .sorted()
+                    .collect(Collectors.toList());
         }
     }
 

@@ -175,7 +175,21 @@ public final class CatalogBoundary {
      * which are no keys, or brought on their concurrent build.
      */
     boolean mayChangeShapes() {
-        return (catalogs & Catalogs.SHAPES) != 0
+        return mayChange(Catalogs.SHAPES);
+    }
+
+    /**
+     * Whether the transaction can have done no more to the captured relations that it names than
+     * what leaves their shapes alone, such as REINDEX: it changed rows of pg_class, but locked no
+     * captured relation as every command does that changes what is captured of its row. Somebody
+     * may still have done so by an UPDATE of pg_class itself.
+     */
+    public boolean mayBeIndexesOnly() {
+        return !mayChange(Catalogs.SHAPES & ~Catalogs.CLASS_CHANGED | Catalogs.CAPTURED_LOCKED);
+    }
+
+    private boolean mayChange(long shapes) {
+        return (catalogs & shapes) != 0
                 || allRelations
                 || unseen
                 || ((catalogs & Catalogs.INDEX_CHANGED) != 0 && !noKeys);

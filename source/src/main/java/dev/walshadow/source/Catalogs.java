@@ -63,6 +63,12 @@ public final class Catalogs {
     /** A row of an index that may be a key was inserted into pg_index, or one not shown. */
     static final long KEY_INSERTED = 1 << 26;
 
+    /** A relation that may be captured was locked as for changing its own row in pg_class. */
+    static final long CAPTURED_LOCKED = 1 << 27;
+
+    /** In every entry since the bits above exist: without it they are not known. */
+    static final long TOLD = 1 << 28;
+
     /** What no transaction does that is about relations only which are never captured. */
     static final long NOT_TEMPORARY =
             CLASS_INSERTED_CAPTURED | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED | DATABASE;
@@ -106,6 +112,7 @@ public final class Catalogs {
                     | ATTRIBUTE_CHANGED
                     | INDEX_CHANGED
                     | KEY_INSERTED
+                    | CAPTURED_LOCKED
                     | TYPE_UPDATED;
 
     /** What is remembered of a transaction's writes. */

@@ -49,6 +49,7 @@ public final class Filter {
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
     private final ShapelessRelations shapeless;
     private final CatalogBoundary boundary = new CatalogBoundary();
+    private CapturedRelations captured = (_, _) -> true;
     private boolean atBoundary;
     private long invalidations;
 
@@ -79,6 +80,11 @@ public final class Filter {
                         0);
             }
         }
+    }
+
+    /** Until then every relation counts as captured. */
+    void use(CapturedRelations relations) {
+        captured = relations;
     }
 
     void encodeState(ByteBuilder out) {
@@ -501,10 +507,13 @@ public final class Filter {
         locks.wrap(record);
         for (int i = 0; i < locks.count(); i++) {
             int relation = locks.relationOid(i);
-            if (Integer.compareUnsigned(relation, Catalogs.FIRST_NORMAL_OID) < 0
-                    && !isLargeObject(relation)
-                    && locks.xid(i) != 0) {
-                state.lock(locks.xid(i), Catalogs.bit(relation));
+            int xid = locks.xid(i);
+            if (Integer.compareUnsigned(relation, Catalogs.FIRST_NORMAL_OID) >= 0) {
+                if (captured.mayContain(locks.databaseOid(i), relation)) {
+                    state.write(xid, Catalogs.CAPTURED_LOCKED);
+                }
+            } else if (!isLargeObject(relation) && xid != 0) {
+                state.lock(xid, Catalogs.bit(relation));
             }
         }
     }
