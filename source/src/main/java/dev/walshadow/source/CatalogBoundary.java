@@ -185,7 +185,7 @@ public final class CatalogBoundary {
      * may still have done so by an UPDATE of pg_class itself.
      */
     public boolean mayBeIndexesOnly() {
-        return !mayChange(Catalogs.SHAPES & ~Catalogs.CLASS_CHANGED | Catalogs.CAPTURED_LOCKED);
+        return !mayChange((Catalogs.SHAPES & ~Catalogs.CLASS_CHANGED) | Catalogs.CAPTURED_LOCKED);
     }
 
     private boolean mayChange(long shapes) {

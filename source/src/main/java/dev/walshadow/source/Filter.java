@@ -273,9 +273,7 @@ public final class Filter {
         if (catalogs == Catalogs.CLASS) {
             return shapeless.classInsert(record, block);
         }
-        return catalogs == Catalogs.INDEX
-                ? shapeless.indexInsert(record, block)
-                : unread(catalogs);
+        return catalogs == Catalogs.INDEX ? shapeless.indexInsert(record, block) : unread(catalogs);
     }
 
     private long unread(long catalogs) {
