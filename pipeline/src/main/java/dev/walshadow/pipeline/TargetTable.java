@@ -40,6 +40,7 @@ final class TargetTable {
 
     /** Its rows go to a staging table that takes the target's place when it is complete. */
     private volatile boolean staged;
+
     private boolean newStorageOnly;
 
     /** The same, but its rows come in the WAL, and come again after a restart. */

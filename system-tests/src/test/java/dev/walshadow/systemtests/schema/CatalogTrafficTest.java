@@ -68,6 +68,7 @@ final class CatalogTrafficTest {
             installation.awaitStreaming();
             awaitDurable(installation);
             concerningNoTable(installation);
+            changingWhatIsLeftOut(installation);
             alters(installation);
             assertThat(installation.verify().reason()).isEmpty();
         }
@@ -151,7 +152,31 @@ final class CatalogTrafficTest {
         assertThat(holds(installation)).as("holds").isEqualTo(holds);
     }
 
-    /** The statements so often (TURN is the number of the time), evenly over the time; as fast as it goes once that has passed. */
+    /** The shape of a table that may be added some day is known at any time. */
+    private static void changingWhatIsLeftOut(Installation installation) throws Exception {
+        for (String sql :
+                List.of(
+                        "VACUUM FULL left_out",
+                        "CREATE UNIQUE INDEX one ON left_out (id)",
+                        "REINDEX INDEX CONCURRENTLY one",
+                        "BEGIN; REINDEX TABLE left_out; TRUNCATE left_out; COMMIT",
+                        "BEGIN; CREATE INDEX ON left_out (id); ALTER TABLE left_out ADD x int;"
+                                + " COMMIT",
+                        "CLUSTER left_out USING old",
+                        "BEGIN; REINDEX INDEX old; ALTER TABLE left_out REPLICA IDENTITY FULL;"
+                                + " COMMIT",
+                        "ALTER TABLE left_out RENAME TO left_behind",
+                        "ALTER TABLE left_behind RENAME TO left_out")) {
+            installation.execute(sql);
+            awaitDurable(installation);
+            SchemaStormTest.requireSameCatalog(installation, 0);
+        }
+    }
+
+    /**
+     * The statements so often (TURN is the number of the time), evenly over the time; as fast as it
+     * goes once that has passed.
+     */
     private static Callable<Boolean> paced(
             Installation installation, String database, int times, String... statements) {
         return () -> {
