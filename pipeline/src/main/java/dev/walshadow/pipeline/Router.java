@@ -138,7 +138,7 @@ final class Router {
 
     /** What this transaction wrote to the table's earlier storage is of no interest any more. */
     private boolean isRefilled(TargetTable table) {
-        return table.opening() instanceof Opening.Refill && table.fromPosition() == commitPosition;
+        return table.hasNewStorageOnly() && table.fromPosition() == commitPosition;
     }
 
     /** What only the source can tell now: the records are not enough. */

@@ -100,10 +100,13 @@ final class TableChanges {
 
     private void changed(RelationChange change, long position) {
         TargetTable old = tables.find(change.databaseOid(), change.relationOid());
+        RelationDescriptor after = change.after();
         if (old != null && position <= old.fromPosition()) {
+            if (position == old.fromPosition() && after != null && old.opening() == null) {
+                resumed(old, change, after);
+            }
             return; // done before a restart
         }
-        RelationDescriptor after = change.after();
         if (after == null) {
             if (old != null && old.state() != TableState.DROPPED) {
                 dropped(old, position);
@@ -120,6 +123,25 @@ final class TableChanges {
         } else {
             followed(old, change, after, position);
         }
+    }
+
+    /** Its rows of this commit come again. */
+    private void resumed(TargetTable table, RelationChange change, RelationDescriptor after) {
+        RelationDescriptor before = change.before();
+        if (before != null
+                && table.root() == null
+                && isRefill(change, RelationShapes.shapeDiffers(before, after))) {
+            table.keepNewStorageOnly();
+        }
+    }
+
+    /** All that the table has after the commit is in the records of its new storage. */
+    private boolean isRefill(RelationChange change, @Nullable String difference) {
+        return switch (scan.content(change)) {
+            case REPLACED -> true;
+            case EMPTIED -> difference != null;
+            case KEPT, COPIED, UNKNOWN -> false;
+        };
     }
 
     private void followed(
@@ -313,9 +335,7 @@ final class TableChanges {
             TargetTable old, RelationChange change, RelationDescriptor after, long position) {
         String difference = RelationShapes.shapeDiffers(old.shape(), after);
         String reason = difference == null ? "its storage was replaced" : difference;
-        StorageScan.Content content = scan.content(change);
-        if (content == StorageScan.Content.REPLACED
-                || (content == StorageScan.Content.EMPTIED && difference != null)) {
+        if (isRefill(change, difference)) {
             refilled(old, after, position, reason);
         } else if (needsRows(old, change, after)) {
             anew(old, after, position, reason);

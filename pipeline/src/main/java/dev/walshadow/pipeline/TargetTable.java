@@ -41,6 +41,8 @@ final class TargetTable {
     /** Its rows go to a staging table that takes the target's place when it is complete. */
     private volatile boolean staged;
 
+    private boolean newStorageOnly;
+
     /** The same, but its rows come in the WAL, and come again after a restart. */
     private volatile boolean refilled;
 
@@ -269,6 +271,18 @@ final class TargetTable {
     LoadFilter.Verdict verdict(int xid, long commitPosition) {
         LoadFilter filter = loadFilter;
         return filter == null ? LoadFilter.Verdict.SEND : filter.verdict(xid, commitPosition);
+    }
+
+    /**
+     * What the commit that it begins with wrote to earlier storage is in its new storage, too, or
+     * gone.
+     */
+    boolean hasNewStorageOnly() {
+        return newStorageOnly || opening instanceof Opening.Refill;
+    }
+
+    void keepNewStorageOnly() {
+        newStorageOnly = true;
     }
 
     boolean isRefilled() {

@@ -55,6 +55,11 @@ public final class ShadowCluster implements AutoCloseable {
     private @Nullable String lastFailure;
     private volatile ControlFile.@Nullable WalSettings configured;
     private volatile @Nullable Path locpath;
+
+    /** The server of which it is known that it accepts no connections yet. */
+    private volatile long silentPid;
+
+    private volatile boolean promotedCopyKept;
     private boolean stopping;
     private boolean restartWanted;
     private int restarts;
@@ -112,24 +117,6 @@ public final class ShadowCluster implements AutoCloseable {
      * @throws ConfigurationException when the directory holds no cluster of the binaries' major
      */
     public void start() throws InterruptedException {
-        try {
-            PromotedCopy.remove(promotedDirectory());
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot remove " + promotedDirectory(), e);
-        }
-        startServer();
-    }
-
-    /** Stops a server that a killed daemon left on this data directory; there may be none. */
-    public static void stopOrphan(Path dataDirectory) throws InterruptedException {
-        try {
-            ServerProcess.endOrphan(dataDirectory);
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot stop the server in " + dataDirectory, e);
-        }
-    }
-
-    private void startServer() throws InterruptedException {
         lock.lockInterruptibly();
         try {
             if (supervisor != null) {
@@ -137,6 +124,7 @@ public final class ShadowCluster implements AutoCloseable {
             }
             checkVersions();
             takeOver();
+            PromotedCopy.remove(promotedDirectory());
             ServerProcess.endOrphan(options.dataDirectory());
             stopping = false;
             restarts = 0;
@@ -148,6 +136,15 @@ public final class ShadowCluster implements AutoCloseable {
             throw new UncheckedIOException("cannot start the shadow", e);
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Stops a server that a killed daemon left on this data directory; there may be none. */
+    public static void stopOrphan(Path dataDirectory) throws InterruptedException {
+        try {
+            ServerProcess.endOrphan(dataDirectory);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot stop the server in " + dataDirectory, e);
         }
     }
 
@@ -378,17 +375,19 @@ public final class ShadowCluster implements AutoCloseable {
     }
 
     /**
-     * False if the server is up and accepts no connections for all of {@code patience}; true as
-     * soon as it does, or when it is down.
+     * False if the server is up and accepts no connections for all of {@code patience}, or still
+     * accepts none since that was so; true as soon as it does, or when it is down.
      */
     boolean awaitHotStandby(Duration patience) throws InterruptedException {
         long deadline = System.nanoTime() + patience.toNanos();
         while (true) {
             Health health = health();
             if (health.acceptingConnections() || !health.running()) {
+                removePromotedCopy();
                 return true;
             }
-            if (System.nanoTime() - deadline >= 0) {
+            if (health.pid() == silentPid || System.nanoTime() - deadline >= 0) {
+                silentPid = health.pid();
                 return false;
             }
             lock.lockInterruptibly();
@@ -401,13 +400,14 @@ public final class ShadowCluster implements AutoCloseable {
     }
 
     /**
-     * Stops the server, copies its files, starts it again, and promotes the copy. Nothing may be
-     * published meanwhile.
+     * Copies the server's files while it runs, and promotes the copy. Nothing may be published
+     * meanwhile; one copy at a time.
      *
      * @param lsn up to which everything has been applied
+     * @param stall how long the copy may do nothing that its log tells
      * @throws RetryException when the copy does not come up
      */
-    PromotedCopy promotedCopy(long lsn, Duration limit) throws InterruptedException {
+    PromotedCopy promotedCopy(long lsn, Duration stall) throws InterruptedException {
         PromotedCopy.Place place =
                 new PromotedCopy.Place(
                         promotedDirectory(),
@@ -416,18 +416,35 @@ public final class ShadowCluster implements AutoCloseable {
                         options.port() + PROMOTED_PORT_DISTANCE,
                         user,
                         locpath);
-        stop();
+        promotedCopyKept = true;
+        boolean started = false;
         try {
-            PromotedCopy.copy(options.dataDirectory(), controlFile(), lsn, place);
+            PromotedCopy.copy(options.dataDirectory(), this::controlFileBytes, place);
+            PromotedCopy copy = PromotedCopy.start(place, lsn, stall);
+            started = true;
+            return copy;
         } catch (IOException | UncheckedIOException e) {
             throw new RetryException(
                     ShadowCodes.PROMOTED_COPY,
                     "cannot copy the shadow to " + place.directory() + ": " + e.getMessage(),
                     e);
         } finally {
-            startServer();
+            if (!started) {
+                removePromotedCopy();
+            }
         }
-        return PromotedCopy.start(place, limit);
+    }
+
+    /** It is kept as long as it may be asked again. */
+    private void removePromotedCopy() throws InterruptedException {
+        if (promotedCopyKept) {
+            try {
+                PromotedCopy.remove(promotedDirectory());
+                promotedCopyKept = false;
+            } catch (IOException e) {
+                throw new UncheckedIOException("cannot remove " + promotedDirectory(), e);
+            }
+        }
     }
 
     private Path promotedDirectory() {
@@ -465,10 +482,16 @@ public final class ShadowCluster implements AutoCloseable {
 
     /** {@code global/pg_control}, which the server may be writing. */
     public ControlFile controlFile() {
+        return ControlFile.parse(controlFileBytes());
+    }
+
+    private byte[] controlFileBytes() {
         Path file = options.dataDirectory().resolve("global/pg_control");
         for (int attempt = 1; ; attempt++) {
             try {
-                return ControlFile.parse(Files.readAllBytes(file));
+                byte[] bytes = Files.readAllBytes(file);
+                ControlFile.parse(bytes);
+                return bytes;
             } catch (IOException e) {
                 throw new UncheckedIOException("cannot read " + file, e);
             } catch (HaltException e) {

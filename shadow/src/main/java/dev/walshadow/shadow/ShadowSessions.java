@@ -249,11 +249,15 @@ public final class ShadowSessions implements AutoCloseable {
         LOG.info(
                 "the shadow was restarted while a transaction with many subtransactions is open,"
                         + " and accepts no connections before that ends: a promoted copy is read");
+        long started = System.nanoTime();
         try (PromotedCopy copy = cluster.promotedCopy(lsn, stall);
                 Connection session = open(database, copy.port())) {
             session.setAutoCommit(false);
             T result = reading.read(session);
             session.rollback();
+            LOG.info(
+                    "the promoted copy answered after {} ms",
+                    TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - started));
             return result;
         }
     }

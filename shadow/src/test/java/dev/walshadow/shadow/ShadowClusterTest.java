@@ -311,19 +311,23 @@ class ShadowClusterTest {
             sender.awaitApplied(publishAll(), STALL);
             cluster.stop();
             cluster.start();
-            for (int round = 0; round < 2; round++) {
+            sender.awaitApplied(sender.publishedLsn(), STALL);
+            long pid = cluster.health().pid();
+            long connection = sender.connectionNumber();
+            for (int round = 0; round < 3; round++) {
                 execute("postgres", "ALTER TABLE " + table + " ADD COLUMN c" + round + " int");
-                long lsn = publishAll();
-                assertSameCatalogs("postgres", lsn);
-                assertThat(cluster.health().acceptingConnections()).isFalse();
-                assertThat(root.resolve("shadow-promoted")).doesNotExist();
+                assertSameCatalogs("postgres", publishAll());
             }
+            assertThat(cluster.health().acceptingConnections()).isFalse();
+            assertThat(cluster.health().pid()).isEqualTo(pid);
+            assertThat(sender.connectionNumber()).isEqualTo(connection);
             statement.execute("COMMIT");
         }
         // its checkpoint tells the shadow which transactions run now
         publishAll();
         assertSameCatalogs("postgres", publishAll());
         assertThat(cluster.health().acceptingConnections()).isTrue();
+        assertThat(root.resolve("shadow-promoted")).doesNotExist();
     }
 
     private String backend(String database, long lsn) throws InterruptedException {

@@ -17,6 +17,7 @@ public final class CatalogBoundary {
     private int relationCount;
     private boolean allRelations;
     private boolean neverCaptured;
+    private boolean noKeys;
     private boolean unseen;
 
     void clear(int xid, long commitLsn, long nextLsn, int databaseOid, long catalogs) {
@@ -29,6 +30,7 @@ public final class CatalogBoundary {
         relationCount = 0;
         allRelations = false;
         neverCaptured = true;
+        noKeys = true;
         unseen = false;
     }
 
@@ -44,15 +46,18 @@ public final class CatalogBoundary {
         copy.relationCount = relationCount;
         copy.allRelations = allRelations;
         copy.neverCaptured = neverCaptured;
+        copy.noKeys = noKeys;
         copy.unseen = unseen;
         return copy;
     }
 
     /**
      * @param never it is known to be of a kind that is not captured
+     * @param noKey it is known to have no row in pg_index that belongs to a shape
      */
-    void addRelation(int oid, boolean never) {
+    void addRelation(int oid, boolean never, boolean noKey) {
         neverCaptured &= never;
+        noKeys &= noKey;
         if (oid == 0) {
             allRelations = true;
             return;
@@ -163,5 +168,30 @@ public final class CatalogBoundary {
      */
     public boolean mayBeTemporaryOnly() {
         return (catalogs & Catalogs.NOT_TEMPORARY) == 0 && neverCaptured && relationCount > 0;
+    }
+
+    /**
+     * Whether any captured shape may have changed: false for a transaction that only made indexes
+     * which are no keys, or brought on their concurrent build.
+     */
+    boolean mayChangeShapes() {
+        return mayChange(Catalogs.SHAPES);
+    }
+
+    /**
+     * Whether the transaction can have done no more to the captured relations that it names than
+     * what leaves their shapes alone, such as REINDEX: it changed rows of pg_class, but locked no
+     * captured relation as every command does that changes what is captured of its row. Somebody
+     * may still have done so by an UPDATE of pg_class itself.
+     */
+    public boolean mayBeIndexesOnly() {
+        return !mayChange((Catalogs.SHAPES & ~Catalogs.CLASS_CHANGED) | Catalogs.CAPTURED_LOCKED);
+    }
+
+    private boolean mayChange(long shapes) {
+        return (catalogs & shapes) != 0
+                || allRelations
+                || unseen
+                || ((catalogs & Catalogs.INDEX_CHANGED) != 0 && !noKeys);
     }
 }

@@ -51,9 +51,45 @@ public final class Catalogs {
     /** A pg_type row was updated; dropping a temporary table only deletes some. */
     static final long TYPE_UPDATED = 1 << 22;
 
+    /** A pg_class row was updated or deleted, which may have changed what is captured. */
+    static final long CLASS_CHANGED = 1 << 23;
+
+    /** A pg_attribute row was updated or deleted. */
+    static final long ATTRIBUTE_CHANGED = 1 << 24;
+
+    /** A pg_index row was updated or deleted. */
+    static final long INDEX_CHANGED = 1 << 25;
+
+    /** A row of an index that may be a key was inserted into pg_index, or one not shown. */
+    static final long KEY_INSERTED = 1 << 26;
+
+    /** A relation that may be captured was locked as for changing its own row in pg_class. */
+    static final long CAPTURED_LOCKED = 1 << 27;
+
+    /** In every entry since the bits above exist: without it they are not known. */
+    static final long TOLD = 1 << 28;
+
     /** What no transaction does that is about relations only which are never captured. */
     static final long NOT_TEMPORARY =
             CLASS_INSERTED_CAPTURED | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED | DATABASE;
+
+    /**
+     * What no transaction does that makes indexes which are no keys: without these, rows were
+     * inserted for relations only that are not captured. What pg_index rows it updated or deleted
+     * is told by the relations that it names.
+     */
+    static final long SHAPES =
+            CLASS_INSERTED_CAPTURED
+                    | CLASS_CHANGED
+                    | ATTRIBUTE_CHANGED
+                    | KEY_INSERTED
+                    | INHERITS
+                    | PARTITIONED_TABLE
+                    | ENUM
+                    | RANGE
+                    | TYPE_CHANGED
+                    | NAMESPACE_CHANGED
+                    | DATABASE;
 
     /** A transaction that wrote one of these is a boundary. */
     public static final long BOUNDARY =
@@ -69,7 +105,15 @@ public final class Catalogs {
                     | DATABASE;
 
     /** Of a transaction whose writes were not all seen. */
-    static final long ANY = BOUNDARY | CLASS_INSERTED_CAPTURED | TYPE_UPDATED;
+    static final long ANY =
+            BOUNDARY
+                    | CLASS_INSERTED_CAPTURED
+                    | CLASS_CHANGED
+                    | ATTRIBUTE_CHANGED
+                    | INDEX_CHANGED
+                    | KEY_INSERTED
+                    | CAPTURED_LOCKED
+                    | TYPE_UPDATED;
 
     /** What is remembered of a transaction's writes. */
     static final long TRACKED = BOUNDARY | TYPE | NAMESPACE;

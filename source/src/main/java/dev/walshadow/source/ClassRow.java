@@ -1,10 +1,6 @@
 package dev.walshadow.source;
 
 import dev.walshadow.base.LittleEndian;
-import dev.walshadow.base.WalshadowException;
-import dev.walshadow.postgres.heap.HeapPage;
-import dev.walshadow.postgres.heap.TupleView;
-import dev.walshadow.postgres.wal.BlockImage;
 import dev.walshadow.postgres.wal.HeapRecordLayout;
 import dev.walshadow.postgres.wal.WalRecord;
 
@@ -34,10 +30,7 @@ final class ClassRow {
     private static final int END_OF_CAPTURED = 14;
 
     private final int persistence;
-    private final TupleView tuple = new TupleView();
-    private final HeapPage heapPage = new HeapPage();
-    private final BlockImage images = new BlockImage();
-    private final byte[] page = new byte[HeapPage.SIZE];
+    private final InsertedRow row = new InsertedRow();
 
     ClassRow(int majorVersion) {
         persistence = majorVersion >= 18 ? PERSISTENCE_18 : PERSISTENCE_15;
@@ -45,22 +38,22 @@ final class ClassRow {
 
     /** Reads the row of an INSERT record; false where the record does not show it. */
     boolean wrapInsert(WalRecord record, int block) {
-        try {
-            return find(record, block) && tuple.dataOffset() + persistence + KIND < tuple.end();
-        } catch (WalshadowException e) {
-            return false; // no tuple of a shape that could be read: unknown
-        }
+        return row.wrap(record, block, persistence + KIND + 1);
     }
 
     int oid() {
-        return LittleEndian.getInt(tuple.buffer(), tuple.dataOffset() + OID);
+        return row.getInt(OID);
     }
 
     /** A temporary relation, or one without rows that any table depends on. */
     boolean isNeverCaptured() {
-        int at = tuple.dataOffset() + persistence;
-        byte kind = tuple.buffer()[at + KIND];
-        return tuple.buffer()[at] == 't' || kind == 'v' || kind == 'S' || kind == 'f';
+        byte kind = row.getByte(persistence + KIND);
+        return row.getByte(persistence) == 't' || kind == 'v' || kind == 'S' || kind == 'f';
+    }
+
+    /** An index of one table; what it means to that table is in its pg_index row. */
+    boolean isIndex() {
+        return row.getByte(persistence + KIND) == 'i';
     }
 
     /**
@@ -75,28 +68,5 @@ final class ClassRow {
                 && (record.buffer()[flags] & HeapRecordLayout.XLH_UPDATE_PREFIX_FROM_OLD) != 0
                 && LittleEndian.getUnsignedShort(record.buffer(), record.dataOffset(block))
                         >= persistence + END_OF_CAPTURED;
-    }
-
-    /** Catalog rows come as block data, or inside the page image alone. */
-    private boolean find(WalRecord record, int block) {
-        if (record.hasData(block)) {
-            tuple.wrapWal(record.buffer(), record.dataOffset(block), record.dataLength(block));
-            return true;
-        }
-        if (!record.hasImage(block) || record.mainDataLength() < HeapRecordLayout.INSERT_LENGTH) {
-            return false;
-        }
-        int offset =
-                LittleEndian.getUnsignedShort(
-                        record.buffer(), record.mainDataOffset() + HeapRecordLayout.INSERT_OFFNUM);
-        images.restore(record, block, page);
-        if (!heapPage.wrap(page, 0)
-                || offset == 0
-                || offset > heapPage.lineCount()
-                || heapPage.lineFlags(offset) != HeapPage.LP_NORMAL) {
-            return false;
-        }
-        heapPage.tuple(offset, tuple);
-        return true;
     }
 }

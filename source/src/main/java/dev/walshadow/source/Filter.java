@@ -47,9 +47,9 @@ public final class Filter {
     private final DatabaseRecord database = new DatabaseRecord();
     private final RelationMapRecord relationMap = new RelationMapRecord();
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
-    private final ClassRow classRow;
-    private final RelationSet neverCaptured = new RelationSet();
+    private final ShapelessRelations shapeless;
     private final CatalogBoundary boundary = new CatalogBoundary();
+    private CapturedRelations captured = (_, _) -> true;
     private boolean atBoundary;
     private long invalidations;
 
@@ -57,7 +57,7 @@ public final class Filter {
     public Filter(int majorVersion) {
         this.majorVersion = majorVersion;
         transaction = new TransactionRecord(majorVersion);
-        classRow = new ClassRow(majorVersion);
+        shapeless = new ShapelessRelations(majorVersion);
     }
 
     /**
@@ -80,6 +80,11 @@ public final class Filter {
                         0);
             }
         }
+    }
+
+    /** Until then every relation counts as captured. */
+    void use(CapturedRelations relations) {
+        captured = relations;
     }
 
     void encodeState(ByteBuilder out) {
@@ -230,24 +235,20 @@ public final class Filter {
             if (operation != HeapRecordLayout.XLOG_HEAP2_MULTI_INSERT) {
                 return;
             }
-            if ((catalogs & Catalogs.CLASS) != 0) {
-                catalogs |= Catalogs.CLASS_INSERTED_CAPTURED;
-            }
+            catalogs |= unread(catalogs);
         } else {
             switch (operation) {
-                case HeapRecordLayout.XLOG_HEAP_INSERT -> {
-                    if ((catalogs & Catalogs.CLASS) != 0) {
-                        catalogs |= classInsert(record, block);
-                    }
-                }
+                case HeapRecordLayout.XLOG_HEAP_INSERT ->
+                        catalogs |= inserted(record, block, catalogs);
                 case HeapRecordLayout.XLOG_HEAP_UPDATE,
                         HeapRecordLayout.XLOG_HEAP_HOT_UPDATE,
                         HeapRecordLayout.XLOG_HEAP_DELETE -> {
                     if (catalogs == Catalogs.CLASS
                             && operation != HeapRecordLayout.XLOG_HEAP_DELETE
-                            && classRow.keepsCapturedColumns(record, block)) {
+                            && shapeless.keepsCapturedColumns(record, block)) {
                         return;
                     }
+                    catalogs |= changed(catalogs);
                     if ((catalogs & Catalogs.TYPE) != 0) {
                         catalogs |= Catalogs.TYPE_CHANGED;
                         catalogs |=
@@ -267,18 +268,35 @@ public final class Filter {
         state.write(record.xid(), catalogs);
     }
 
-    private long classInsert(WalRecord record, int block) {
-        if (!classRow.wrapInsert(record, block)) {
-            neverCaptured.clear();
-            return Catalogs.CLASS_INSERTED_CAPTURED;
+    /** A rewritten catalog may be one of several: then its rows cannot be read. */
+    private long inserted(WalRecord record, int block, long catalogs) {
+        if (catalogs == Catalogs.CLASS) {
+            return shapeless.classInsert(record, block);
         }
-        int databaseOid = record.databaseOid(block);
-        if (classRow.isNeverCaptured()) {
-            neverCaptured.add(databaseOid, classRow.oid());
+        return catalogs == Catalogs.INDEX ? shapeless.indexInsert(record, block) : unread(catalogs);
+    }
+
+    private long unread(long catalogs) {
+        if ((catalogs & (Catalogs.CLASS | Catalogs.INDEX)) == 0) {
             return 0;
         }
-        neverCaptured.remove(databaseOid, classRow.oid());
-        return Catalogs.CLASS_INSERTED_CAPTURED;
+        shapeless.clear();
+        return Catalogs.CLASS_INSERTED_CAPTURED | Catalogs.KEY_INSERTED;
+    }
+
+    /** Of an UPDATE or DELETE in these catalogs. */
+    private static long changed(long catalogs) {
+        long changed = 0;
+        if ((catalogs & Catalogs.CLASS) != 0) {
+            changed |= Catalogs.CLASS_CHANGED;
+        }
+        if ((catalogs & Catalogs.ATTRIBUTE) != 0) {
+            changed |= Catalogs.ATTRIBUTE_CHANGED;
+        }
+        if ((catalogs & Catalogs.INDEX) != 0) {
+            changed |= Catalogs.INDEX_CHANGED;
+        }
+        return changed;
     }
 
     // ---- storage and databases -------------------------------------------------------------
@@ -402,7 +420,6 @@ public final class Filter {
         if (!commit || (catalogs & Catalogs.BOUNDARY) == 0) {
             return;
         }
-        atBoundary = true;
         boundary.clear(
                 transaction.xid(),
                 record.lsn(),
@@ -415,10 +432,14 @@ public final class Filter {
         for (int i = 0; i < transaction.invalidationCount(); i++) {
             if (transaction.invalidationKind(i) == TransactionRecordLayout.SHAREDINVALRELCACHE_ID) {
                 int relation = transaction.invalidationObject(i);
+                int databaseOid = transaction.databaseOid();
                 boundary.addRelation(
-                        relation, neverCaptured.contains(transaction.databaseOid(), relation));
+                        relation,
+                        shapeless.isNeverCaptured(databaseOid, relation),
+                        shapeless.isNoKey(databaseOid, relation));
             }
         }
+        atBoundary = boundary.mayChangeShapes();
     }
 
     private void forgetDroppedStorage(WalRecord record, boolean commit) {
@@ -484,10 +505,13 @@ public final class Filter {
         locks.wrap(record);
         for (int i = 0; i < locks.count(); i++) {
             int relation = locks.relationOid(i);
-            if (Integer.compareUnsigned(relation, Catalogs.FIRST_NORMAL_OID) < 0
-                    && !isLargeObject(relation)
-                    && locks.xid(i) != 0) {
-                state.lock(locks.xid(i), Catalogs.bit(relation));
+            int xid = locks.xid(i);
+            if (Integer.compareUnsigned(relation, Catalogs.FIRST_NORMAL_OID) >= 0) {
+                if (captured.mayContain(locks.databaseOid(i), relation)) {
+                    state.write(xid, Catalogs.CAPTURED_LOCKED);
+                }
+            } else if (!isLargeObject(relation) && xid != 0) {
+                state.lock(xid, Catalogs.bit(relation));
             }
         }
     }

@@ -60,7 +60,7 @@ final class FilterState {
 
     void write(int xid, long catalogs) {
         if (xid != 0) {
-            written.or(xid, catalogs);
+            written.or(xid, catalogs | Catalogs.TOLD);
         }
     }
 
@@ -224,7 +224,12 @@ final class FilterState {
         rewritten.decode(in);
         locks.decode(in);
         tops.decode(in);
-        written.decode(in);
+        XidMap then = new XidMap();
+        then.decode(in);
+        then.forEach((xid, catalogs) -> {
+            boolean told = (catalogs & Catalogs.TOLD) != 0;
+            written.put(xid, told ? catalogs : catalogs | Catalogs.ANY);
+        });
         prepared.decode(in);
         newDatabases.decode(in);
         relationMaps.decode(in);

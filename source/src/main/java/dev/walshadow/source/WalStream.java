@@ -142,6 +142,11 @@ public final class WalStream {
                 from.tail().isRewritten());
     }
 
+    /** Which relations are captured, as soon as that is known. Before a push. */
+    public void use(CapturedRelations captured) {
+        filter.use(captured);
+    }
+
     /** Where the next {@link #push} must begin: what to ask the source for after a reconnect. */
     public long nextLsn() {
         return received;

@@ -22,6 +22,7 @@ class CatalogBoundaryTest {
             transactions(wal);
             temporary(wal);
             neverCaptured(wal);
+            indexes(wal);
             rewritten(wal);
         }
     }
@@ -38,7 +39,6 @@ class CatalogBoundaryTest {
         LiveWal.Boundary created = only(wal.boundariesOf("create table u(id int primary key)"));
         assertThat(created.relations()).contains(wal.oid("u"), wal.oid("u_pkey"));
         assertThat(created.onlyTemporary()).isFalse();
-        assertThat(only(wal.boundariesOf("create index on t(v)")).relations()).contains(table);
         assertThat(only(wal.boundariesOf("truncate t")).relations()).contains(table);
         LiveWal.Boundary label = only(wal.boundariesOf("alter type mood rename value 'a' to 'b'"));
         assertThat(label.allTypes()).isTrue();
@@ -147,6 +147,42 @@ class CatalogBoundaryTest {
         assertThat(wal.boundariesOf("alter table t replica identity default")).hasSize(1);
     }
 
+    private static void indexes(LiveWal wal) throws Exception {
+        wal.execute("create table w(id int not null, v text)", "create index seen on w(v)");
+        // rows are inside page images now
+        wal.boundariesOf("checkpoint");
+        assertThat(
+                        wal.boundariesOf(
+                                "create index on w(v)",
+                                "create index on w using hash (v)",
+                                "create index concurrently slow on w(v)",
+                                "begin; create index a on w(v); savepoint s; create index b on"
+                                        + " w(v) where id > 0; rollback to s; insert into w"
+                                        + " values (1, 'a'); commit",
+                                "create index on w(lower(v))",
+                                "comment on index slow is 'x'"))
+                .isEmpty();
+        int table = wal.oid("w");
+        for (String sql :
+                List.of(
+                        "create unique index on w(id)",
+                        "create unique index concurrently late on w(id)",
+                        "alter table w add primary key (id)",
+                        "begin; create index on w(v); alter table w add column c int; commit",
+                        "begin; create index on w(v); truncate w; commit",
+                        "drop index a",
+                        "reindex index concurrently seen")) {
+            assertThat(wal.boundariesOf(sql))
+                    .as(sql)
+                    .anyMatch(boundary -> boundary.relations().contains(table));
+        }
+        wal.execute(
+                "create table root(id int) partition by range (id)",
+                "create table leaf partition of root for values from (1) to (9)");
+        wal.boundariesOf("checkpoint");
+        assertThat(wal.boundariesOf("create index on root(id)")).isNotEmpty();
+    }
+
     /** The catalogs lie under numbers of the user range now. */
     private static void rewritten(LiveWal wal) throws Exception {
         wal.boundariesOf(
@@ -159,6 +195,10 @@ class CatalogBoundaryTest {
                 .contains(wal.oid("t"));
         assertThat(only(wal.boundariesOf("alter type mood add value 'late'")).allTypes()).isTrue();
         assertThat(wal.boundariesOf("analyze t", "insert into t(id) values (99)")).isEmpty();
+        wal.boundariesOf("vacuum full pg_index");
+        assertThat(wal.boundariesOf("create index on t(v)", "create index concurrently on t(n)"))
+                .isEmpty();
+        assertThat(wal.boundariesOf("create unique index on t(id)")).isNotEmpty();
     }
 
     /** Besides the end of an earlier session, which drops its temporary tables. */

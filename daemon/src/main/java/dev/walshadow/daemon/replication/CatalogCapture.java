@@ -12,6 +12,7 @@ import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.DatabaseInfo;
 import dev.walshadow.shadow.ShadowSessions;
 import dev.walshadow.source.CatalogBoundary;
+import dev.walshadow.source.Catalogs;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -55,6 +56,11 @@ final class CatalogCapture {
          */
         void changed(Occasion occasion, List<DescriptorLog.Change> changes)
                 throws InterruptedException;
+
+        /** Whether this relation's changes may matter; a shape of this position. */
+        default boolean concern(RelationDescriptor relation, long position) {
+            return true;
+        }
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(CatalogCapture.class);
@@ -145,17 +151,30 @@ final class CatalogCapture {
         if (boundary.onlyDatabases() || !databases.follows(database)) {
             return false;
         }
-        if (!boundary.mayBeTemporaryOnly()) {
+        boolean temporary = boundary.mayBeTemporaryOnly();
+        if (!temporary && !boundary.mayBeIndexesOnly()) {
             return true;
         }
+        long position = boundary.nextLsn();
         for (int i = 0; i < boundary.relationCount(); i++) {
             int oid = boundary.relation(i);
-            if (log.find(database, oid, boundary.nextLsn()) != null
-                    || rowTypes(boundary.nextLsn()).contains(oid)) {
+            RelationDescriptor known = log.find(database, oid, position);
+            boolean matters =
+                    known == null
+                            ? Integer.compareUnsigned(oid, Catalogs.FIRST_NORMAL_OID) < 0
+                                    || rowTypes(position).contains(oid)
+                            : temporary || changes.concern(known, position);
+            if (matters) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** Whether the log has it; true where the log need not have what is there. */
+    boolean mayHave(int database, int relationOid) {
+        return !databases.follows(database)
+                || log.find(database, relationOid, Long.MAX_VALUE) != null;
     }
 
     /**

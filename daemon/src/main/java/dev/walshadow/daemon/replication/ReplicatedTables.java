@@ -59,6 +59,11 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         hand(position, occasion.firstLsn(), selected);
     }
 
+    @Override
+    public boolean concern(RelationDescriptor relation, long position) {
+        return selects(relation, position);
+    }
+
     private @Nullable RelationDescriptor selected(
             @Nullable RelationDescriptor relation, long position) {
         return relation != null && selects(relation, position) ? relation : null;

@@ -95,6 +95,8 @@ final class WalPump implements Runnable {
     /** Before the thread starts. */
     void use(WalStream newStream) {
         stream = newStream;
+        newStream.use(
+                (database, relation) -> capture == null || capture.mayHave(database, relation));
     }
 
     /** From now on commits that change catalogs hold. Before the start, or on the pump. */

@@ -59,16 +59,25 @@ final class CatalogTrafficTest {
             for (int i = 0; i < ALTERED_TABLES; i++) {
                 installation.execute("CREATE TABLE a" + i + " (id bigserial PRIMARY KEY, v text)");
             }
+            installation.execute(
+                    "CREATE TABLE left_out (id int, v text)",
+                    "INSERT INTO left_out SELECT i, 'v' || i FROM generate_series(1, 100) i",
+                    "CREATE INDEX old ON left_out (v)");
+            installation.configure("tables", "exclude = [\"public.left_out\"]");
             installation.startDaemon();
             installation.awaitStreaming();
             awaitDurable(installation);
             concerningNoTable(installation);
+            changingWhatIsLeftOut(installation);
             alters(installation);
             assertThat(installation.verify().reason()).isEmpty();
         }
     }
 
-    /** Temporary tables, statistics, autovacuum, and tables of a database that is not followed. */
+    /**
+     * Temporary tables, statistics, autovacuum, tables of a database that is not followed, and
+     * indexes of a table that is left out.
+     */
     private static void concerningNoTable(Installation installation) throws Exception {
         long holds = holds(installation);
         Duration cpu = cpu();
@@ -108,6 +117,18 @@ final class CatalogTrafficTest {
                                     "CREATE TABLE o (id int); INSERT INTO o VALUES (1); ALTER TABLE"
                                             + " o ADD COLUMN a int DEFAULT 2; CREATE INDEX ON o"
                                             + " (a); TRUNCATE o; DROP TABLE o")));
+            running.add(
+                    sessions.submit(
+                            paced(
+                                    installation,
+                                    "postgres",
+                                    SECONDS,
+                                    "CREATE INDEX newTURN ON left_out (v)",
+                                    "CREATE INDEX CONCURRENTLY slowTURN ON left_out (v)",
+                                    "REINDEX TABLE left_out",
+                                    "REINDEX INDEX old",
+                                    "VACUUM ANALYZE left_out",
+                                    "CREATE INDEX ofRowsTURN ON rows (v)")));
             for (Future<?> each : running) {
                 while (!each.isDone()) {
                     worst = Math.max(worst, lagMillis(installation));
@@ -131,9 +152,33 @@ final class CatalogTrafficTest {
         assertThat(holds(installation)).as("holds").isEqualTo(holds);
     }
 
-    /** The statement so often, evenly over the time; as fast as it goes once that has passed. */
+    /** The shape of a table that may be added some day is known at any time. */
+    private static void changingWhatIsLeftOut(Installation installation) throws Exception {
+        for (String sql :
+                List.of(
+                        "VACUUM FULL left_out",
+                        "CREATE UNIQUE INDEX one ON left_out (id)",
+                        "REINDEX INDEX CONCURRENTLY one",
+                        "BEGIN; REINDEX TABLE left_out; TRUNCATE left_out; COMMIT",
+                        "BEGIN; CREATE INDEX ON left_out (id); ALTER TABLE left_out ADD x int;"
+                                + " COMMIT",
+                        "CLUSTER left_out USING old",
+                        "BEGIN; REINDEX INDEX old; ALTER TABLE left_out REPLICA IDENTITY FULL;"
+                                + " COMMIT",
+                        "ALTER TABLE left_out RENAME TO left_behind",
+                        "ALTER TABLE left_behind RENAME TO left_out")) {
+            installation.execute(sql);
+            awaitDurable(installation);
+            SchemaStormTest.requireSameCatalog(installation, 0);
+        }
+    }
+
+    /**
+     * The statements so often (TURN is the number of the time), evenly over the time; as fast as it
+     * goes once that has passed.
+     */
     private static Callable<Boolean> paced(
-            Installation installation, String database, int times, String sql) {
+            Installation installation, String database, int times, String... statements) {
         return () -> {
             long interval = SECONDS * 1_000_000_000L / times;
             long next = System.nanoTime();
@@ -145,7 +190,9 @@ final class CatalogTrafficTest {
                         LockSupport.parkNanos(left);
                     }
                     next += interval;
-                    statement.execute(sql);
+                    for (String sql : statements) {
+                        statement.execute(sql.replace("TURN", Integer.toString(i)));
+                    }
                 }
             }
             return true;

@@ -2,8 +2,13 @@ package dev.walshadow.systemtests.schema;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.walshadow.postgres.Lsn;
 import dev.walshadow.testkit.Installation;
 import java.nio.file.Files;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -113,6 +118,67 @@ final class DerivedContentTest {
             assertThat(installation.verify().reason()).isEmpty();
             assertThat(loads(installation)).isEmpty();
         }
+    }
+
+    /**
+     * The exchange with the staging table is done and known, but another table of the commit keeps
+     * it from being durable: it comes again, with what it wrote before the rewrite.
+     */
+    @Test
+    void aCommitThatComesAgainLeavesOutWhatItWroteToEarlierStorage() throws Exception {
+        int major = MAJORS[(int) (SEED % MAJORS.length)];
+        System.out.println("PostgreSQL " + major + ", seed " + SEED);
+        try (Installation installation = Installation.start(major)) {
+            installation.execute(
+                    "CREATE TABLE beside (id int PRIMARY KEY)",
+                    "CREATE TABLE retyped (id int PRIMARY KEY, v text)",
+                    "INSERT INTO retyped SELECT i, '{\"a\": ' || i || '}'"
+                            + " FROM generate_series(1, 20) i",
+                    "CREATE TABLE widened (id int PRIMARY KEY, v text)",
+                    "INSERT INTO widened SELECT i, 'v' FROM generate_series(1, 20) i");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            assertThat(installation.verify().reason()).isEmpty();
+
+            installation.target().failStatements("(?i)^insert into `?public`?\\.`?beside", 243);
+            long before = position(installation);
+            installation.execute(
+                    "BEGIN",
+                    "INSERT INTO beside VALUES (1)",
+                    "INSERT INTO retyped VALUES (21, '{\"a\": 21}')",
+                    "ALTER TABLE retyped ALTER v TYPE jsonb USING v::jsonb",
+                    "INSERT INTO widened VALUES (21, 'w')",
+                    "ALTER TABLE widened ALTER id TYPE bigint",
+                    "COMMIT");
+            installation.await("the exchanges are known", () -> arrived(installation, before) == 2);
+            installation.killDaemon();
+            installation.target().failStatements("", 0);
+            installation.startDaemon();
+            assertThat(installation.verify().reason()).isEmpty();
+            assertThat(loads(installation)).isEmpty();
+        }
+    }
+
+    private static long position(Installation installation) throws SQLException {
+        try (Connection session = installation.session();
+                Statement statement = session.createStatement();
+                ResultSet row = statement.executeQuery("SELECT pg_current_wal_lsn()")) {
+            row.next();
+            return Lsn.parse(row.getString(1));
+        }
+    }
+
+    /** Of how many tables the ledger says that they begin with a commit behind this position. */
+    private static int arrived(Installation installation, long position) {
+        // records begin at multiples of 8; before the exchange the ledger has the byte before
+        String text =
+                installation
+                        .target()
+                        .query(
+                                "SELECT count() FROM walshadow.tables FINAL WHERE since % 8 = 0 AND"
+                                        + " since > "
+                                        + position);
+        return Integer.parseInt(text.strip());
     }
 
     private static List<String> loads(Installation installation) throws Exception {
