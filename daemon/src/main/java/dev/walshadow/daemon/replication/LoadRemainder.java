@@ -32,8 +32,7 @@ final class LoadRemainder {
     private final Prepared prepared;
     private final List<DeferredRows> rows;
 
-    LoadRemainder(
-            Assembly assembly, StateDirectory state, SourceDatabase source, Prepared prepared)
+    LoadRemainder(Assembly assembly, StateDirectory state, SourceDatabase source, Prepared prepared)
             throws InterruptedException {
         this.assembly = assembly;
         this.state = state;
@@ -78,9 +77,7 @@ final class LoadRemainder {
         if (rows.isEmpty()) {
             assembly.pump.observe(null, null);
         } else {
-            follow(
-                    new BackupTransactions(prepared.major(), rows.getFirst().snapshot()),
-                    () -> {});
+            follow(new BackupTransactions(prepared.major(), rows.getFirst().snapshot()), () -> {});
         }
     }
 
