@@ -361,6 +361,11 @@ final class DecodeWorker {
             return opened().appendPrefix(toastRelationOid, valueId, limit, out);
         }
 
+        @Override
+        public int appendTail(int toastRelationOid, int valueId, ByteBuilder out) {
+            return opened().appendTail(toastRelationOid, valueId, out);
+        }
+
         private ToastValues opened() {
             ToastValues values = opened;
             if (values == null) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
+import dev.walshadow.transaction.ToastValues;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -342,6 +343,34 @@ final class OldValuesTest {
             assertThat(h.rows(items)).isEqualTo(Map.of(1L, "b|null|2"));
             assertThat(h.pipeline.metrics().defaultedRows()).isEqualTo(1);
         }
+    }
+
+    /** A value that a transaction was writing at the backup's start. */
+    @Test
+    void theBeginningOfAValueThatTheStreamHasTheEndOfIsTheBackups() throws Exception {
+        ItemsTable items = new ItemsTable("spanning", "items", 16500, 16503);
+        try (PipelineHarness h = harness("spanning", items)) {
+            h.started();
+            h.pipeline.useBaselineToast(
+                    ItemsTable.DATABASE,
+                    (relation, value, out) -> {
+                        out.putBytes(head(2).getBytes(StandardCharsets.UTF_8));
+                        return value == 9001;
+                    });
+            String end = VALUE.substring(head(2).length());
+            h.pipeline.commit(
+                    at(0x200_0000)
+                            .toastTail(9001, 2, end)
+                            .insert(items, 1, "a", KEPT, 1)
+                            .committed(0x200_0100, 1));
+            h.pipeline.flush();
+            assertThat(h.rows(items)).isEqualTo(Map.of(1L, "a|" + VALUE + "|1"));
+            assertThat(h.events).isEmpty();
+        }
+    }
+
+    private static String head(int chunks) {
+        return VALUE.substring(0, chunks * ToastValues.CHUNK_BYTES);
     }
 
     /** The beginning of a transaction that was open at the backup's start is in the backup. */

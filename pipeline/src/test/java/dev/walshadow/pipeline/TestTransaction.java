@@ -25,6 +25,10 @@ final class TestTransaction implements CommittedChanges {
     private final long firstLsn;
     private final ByteBuilder records = new ByteBuilder(1024);
     private final Map<Integer, byte[]> toast = new HashMap<>();
+
+    /** By value id the number of the first chunk, where it is not 0. */
+    private final Map<Integer, Integer> firstChunks = new HashMap<>();
+
     private boolean stable = true;
     private boolean baseline;
     private long nextLsn;
@@ -78,6 +82,12 @@ final class TestTransaction implements CommittedChanges {
     TestTransaction toast(int valueId, String text) {
         toast.put(valueId, text.getBytes(StandardCharsets.UTF_8));
         return this;
+    }
+
+    /** Of a value that began before the stream: what comes from this chunk on. */
+    TestTransaction toastTail(int valueId, int firstChunk, String text) {
+        firstChunks.put(valueId, firstChunk);
+        return toast(valueId, text);
     }
 
     TestTransaction insert(ItemsTable table, long id, @Nullable String text, Big big, int n) {
@@ -315,13 +325,25 @@ final class TestTransaction implements CommittedChanges {
 
     @Override
     public ToastValues toast() {
-        return (relation, value, out) -> {
-            byte[] bytes = toast.get(value);
-            if (bytes == null) {
-                return false;
+        return new ToastValues() {
+            @Override
+            public boolean append(int relation, int value, ByteBuilder out) {
+                byte[] bytes = toast.get(value);
+                if (bytes != null && !firstChunks.containsKey(value)) {
+                    out.putBytes(bytes);
+                }
+                return bytes != null;
             }
-            out.putBytes(bytes);
-            return true;
+
+            @Override
+            public int appendTail(int relation, int value, ByteBuilder out) {
+                byte[] bytes = toast.get(value);
+                if (bytes == null) {
+                    return -1;
+                }
+                out.putBytes(bytes);
+                return firstChunks.getOrDefault(value, 0);
+            }
         };
     }
 

@@ -4,6 +4,7 @@ import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.RunningXactsRecord;
 import dev.walshadow.postgres.wal.TransactionRecord;
 import dev.walshadow.postgres.wal.WalRecord;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -68,6 +69,34 @@ public final class BackupTransactions implements OpenTransactions {
     public BackupTransactions(int majorVersion, BackupSnapshot known) {
         this(majorVersion, known.startLsn());
         snapshot.complete(known);
+    }
+
+    /**
+     * Takes up what {@link #keep} wrote; empty if there is no such file.
+     *
+     * @throws dev.walshadow.base.ConfigurationException it is damaged, or not of this source
+     */
+    public static Optional<BackupTransactions> takeUp(
+            int majorVersion, Path file, long systemIdentifier) {
+        return OpenAtStart.read(file, systemIdentifier)
+                .map(kept -> {
+                    BackupTransactions open = new BackupTransactions(majorVersion, kept.snapshot());
+                    open.running.addAll(kept.running());
+                    return open;
+                });
+    }
+
+    /**
+     * Makes durable which transactions were open at B and which of them still are, once the
+     * snapshot is known. What has ended since is told again by the WAL, or by its absence from the
+     * next list.
+     */
+    public void keep(Path file, long systemIdentifier) {
+        OpenAtStart now;
+        synchronized (ends) {
+            now = new OpenAtStart(snapshot.join(), Set.copyOf(running));
+        }
+        now.write(file, systemIdentifier);
     }
 
     /** Every record from B on, in order. */
@@ -164,6 +193,11 @@ public final class BackupTransactions implements OpenTransactions {
         }
     }
 
+    /** B. */
+    public long startLsn() {
+        return startLsn;
+    }
+
     /** Which transactions were open at B; empty until the WAL has told. */
     public Optional<BackupSnapshot> known() {
         return Optional.ofNullable(snapshot.getNow(null));
@@ -235,7 +269,7 @@ public final class BackupTransactions implements OpenTransactions {
 
     /**
      * Where all have ended that were open at B; {@link Long#MAX_VALUE} while one is not, and 0 if
-     * none was or they are those of an earlier snapshot.
+     * none was or an earlier process has seen that they had ended.
      */
     public long allEnded() {
         synchronized (ends) {

@@ -655,13 +655,18 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
         return LoadCheckpoint.exists(directory);
     }
 
-    /** The load is done or void: removes the spool files; the deferred rows stay. */
-    @Override
-    public void close() {
+    /** The load is done: of the spool files only those with the values out of line are left. */
+    public void keepValues() {
         stop();
         images.close();
         externals.close();
         deferred.close();
+    }
+
+    /** The load is done or void: removes the spool files; the deferred rows stay. */
+    @Override
+    public void close() {
+        keepValues();
         toast.close();
         checkpoints.remove();
     }

@@ -148,9 +148,40 @@ record LoadCheckpoint(
         return nothing(startLsn);
     }
 
+    /**
+     * The values out of line of a load that is done; nothing, and why in the log, if they cannot be
+     * used.
+     */
+    static List<Toast> readValues(Path directory, long systemIdentifier, long startLsn) {
+        Path file = directory.resolve(FILE);
+        if (!Files.exists(file)) {
+            return List.of();
+        }
+        String why = "it does not fit";
+        try {
+            LoadCheckpoint found = parse(Files.readAllBytes(file), systemIdentifier);
+            if (found != null && found.startLsn() == startLsn && found.hasValues(directory)) {
+                return found.toast();
+            }
+        } catch (IOException e) {
+            why = e.toString();
+        }
+        LOG.warn(
+                "{} cannot be used: {}; a table with a value that was being written when the base"
+                        + " backup began will be set aside",
+                file,
+                why);
+        return List.of();
+    }
+
     private boolean hasItsFiles(Path directory) throws IOException {
-        boolean all = has(directory, "externals", externals);
-        all &= has(directory, "deferred-spool", deferred);
+        return has(directory, "externals", externals)
+                && has(directory, "deferred-spool", deferred)
+                && hasValues(directory);
+    }
+
+    private boolean hasValues(Path directory) throws IOException {
+        boolean all = true;
         for (Toast each : toast) {
             String name = ToastStore.name(each.oid());
             all &= has(directory, name, each.bytes());

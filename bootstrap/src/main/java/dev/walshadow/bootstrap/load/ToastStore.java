@@ -23,6 +23,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * <p>Filled by the walkers (locked), then {@link #seal}ed, then read by any thread.
  */
 final class ToastStore implements AutoCloseable {
+    private static final String PREFIX = "toast-";
     private static final int CHUNK_ID = 0;
     private static final int CHUNK_SEQUENCE = 4;
     private static final int CHUNK_DATA = 8;
@@ -50,7 +51,12 @@ final class ToastStore implements AutoCloseable {
 
     /** The file of a TOAST relation's chunks. */
     static String name(int oid) {
-        return "toast-" + Integer.toUnsignedString(oid);
+        return PREFIX + Integer.toUnsignedString(oid);
+    }
+
+    /** Whether a file of this name belongs to a store. */
+    static boolean isName(String file) {
+        return file.startsWith(PREFIX);
     }
 
     /** The file that says where they are. */

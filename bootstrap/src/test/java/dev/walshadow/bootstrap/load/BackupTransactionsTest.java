@@ -1,14 +1,20 @@
 package dev.walshadow.bootstrap.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.RunningXactsRecord;
 import dev.walshadow.postgres.wal.WalRecord;
 import dev.walshadow.postgres.wal.XLogLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 final class BackupTransactionsTest {
     private static final long B = 0x1000;
@@ -157,5 +163,53 @@ final class BackupTransactionsTest {
         end(resumed, COMMIT, 70);
         end(resumed, COMMIT, 85);
         assertThat(resumed.drainEnds()).extracting(TransactionEnd::xid).containsExactly(85);
+    }
+
+    @Test
+    void whatIsStillOpenWhenTheLoadIsDoneIsKnownAfterARestart(@TempDir Path folder)
+            throws Exception {
+        Path file = folder.resolve("open");
+        assertThat(BackupTransactions.takeUp(17, file, 7)).isEmpty();
+        end(transactions, COMMIT, 83);
+        running(100, 80, false, 80, 85, 90);
+        end(transactions, ABORT, 85);
+        transactions.keep(file, 7);
+
+        BackupTransactions resumed = BackupTransactions.takeUp(17, file, 7).orElseThrow();
+        assertThat(resumed.known().orElseThrow())
+                .usingRecursiveComparison()
+                .isEqualTo(transactions.awaitSnapshot());
+        assertThat(resumed.allEnded()).isEqualTo(Long.MAX_VALUE);
+        end(resumed, COMMIT, 90);
+        assertThat(resumed.allEnded()).isEqualTo(Long.MAX_VALUE);
+        long last = end(resumed, COMMIT, 80);
+        assertThat(resumed.allEnded()).isEqualTo(last + 0x100);
+    }
+
+    @Test
+    void aFileOfOpenTransactionsThatIsDamagedOrForeignIsRefused(@TempDir Path folder)
+            throws Exception {
+        Path file = folder.resolve("open");
+        running(100, 80, false, 80, 85);
+        transactions.keep(file, 7);
+        byte[] whole = Files.readAllBytes(file);
+        for (int length = 0; length < whole.length; length++) {
+            Files.write(file, Arrays.copyOf(whole, length));
+            assertRefused(file, 7, "damaged");
+        }
+        for (int at = 0; at < whole.length; at++) {
+            byte[] changed = whole.clone();
+            changed[at] ^= 0x40;
+            Files.write(file, changed);
+            assertRefused(file, 7, "");
+        }
+        Files.write(file, whole);
+        assertRefused(file, 8, "another source");
+    }
+
+    private static void assertRefused(Path file, long identifier, String why) {
+        assertThatThrownBy(() -> BackupTransactions.takeUp(17, file, identifier))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(why);
     }
 }

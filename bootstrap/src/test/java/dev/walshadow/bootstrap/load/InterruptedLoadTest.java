@@ -2,6 +2,7 @@ package dev.walshadow.bootstrap.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.postgres.RelationLocator;
@@ -11,6 +12,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -135,6 +137,48 @@ final class InterruptedLoadTest {
             assertThat(target.complete).containsExactly(tables.getFirst().oid());
             assertThat(folder.resolve("load")).isEmptyDirectory();
         }
+    }
+
+    @Test
+    void theValuesOfALoadThatIsDoneStayForALaterProcess() throws Exception {
+        Path load = Files.createDirectories(folder.resolve("load"));
+        try (EmbeddedPostgres server =
+                EmbeddedPostgres.at(folder.resolve("server")).version(17).start()) {
+            fill(server);
+            BaselineLoader loader = loader(server, new CollectedRows(), B);
+            feed(loader, 0);
+            loader.finish(Long.MAX_VALUE);
+            loader.keepValues();
+            loader.leave();
+            Files.createFile(load.resolve("images"));
+
+            KeptValues values = KeptValues.open(load, IDENTIFIER, B);
+            int relation = toast.getFirst().oid();
+            assertThat(load.resolve("images")).doesNotExist();
+            for (int id : valueIds(server)) {
+                ByteBuilder out = new ByteBuilder(64);
+                assertThat(values.values().append(relation, id, out)).isTrue();
+                assertThat(out.length()).isEqualTo(32 * 500);
+            }
+            values.close();
+            assertThat(load).isEmptyDirectory();
+        }
+    }
+
+    private List<Integer> valueIds(EmbeddedPostgres server) throws Exception {
+        List<Integer> ids = new ArrayList<>();
+        try (Connection session = LiveBackup.open(server);
+                Statement statement = session.createStatement();
+                ResultSet rows =
+                        statement.executeQuery(
+                                "SELECT DISTINCT chunk_id FROM pg_toast.pg_toast_"
+                                        + toast.getFirst().ownerRelationOid())) {
+            while (rows.next()) {
+                ids.add(rows.getInt(1));
+            }
+        }
+        assertThat(ids).hasSize(80);
+        return ids;
     }
 
     private long kept() {

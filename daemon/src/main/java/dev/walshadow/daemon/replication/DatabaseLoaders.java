@@ -116,16 +116,9 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
     /** Rows that an earlier or the current load left to be delivered, per database that has any. */
     static List<DeferredRows> deferred(Path directory, long systemIdentifier, Pipeline pipeline)
             throws InterruptedException {
-        List<Path> folders;
-        try (Stream<Path> found = Files.list(directory)) {
-            folders = found.filter(Files::isDirectory).sorted().toList();
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    DaemonCodes.STATE_UNUSABLE, directory + " cannot be read: " + e, e);
-        }
         List<DeferredRows> all = new ArrayList<>();
-        for (Path folder : folders) {
-            int oid = Integer.parseUnsignedInt(String.valueOf(folder.getFileName()));
+        for (Path folder : folders(directory)) {
+            int oid = database(folder);
             DeferredRows rows =
                     DeferredRows.open(
                             folder,
@@ -137,6 +130,21 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
             }
         }
         return all;
+    }
+
+    /** Each database's. */
+    static List<Path> folders(Path directory) {
+        try (Stream<Path> found = Files.list(directory)) {
+            return found.filter(Files::isDirectory).sorted().toList();
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    DaemonCodes.STATE_UNUSABLE, directory + " cannot be read: " + e, e);
+        }
+    }
+
+    /** The OID of a folder's database. */
+    static int database(Path folder) {
+        return Integer.parseUnsignedInt(String.valueOf(folder.getFileName()));
     }
 
     /** As {@link BaselineLoader#start}. */
@@ -206,6 +214,11 @@ final class DatabaseLoaders implements HeapFileSink, AutoCloseable {
     /** As {@link BaselineLoader#leave}. */
     void leave() {
         loaders.values().forEach(BaselineLoader::leave);
+    }
+
+    /** As {@link BaselineLoader#keepValues}. */
+    void keepValues() {
+        loaders.values().forEach(BaselineLoader::keepValues);
     }
 
     @Override

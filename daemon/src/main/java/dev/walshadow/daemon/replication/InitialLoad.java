@@ -11,8 +11,6 @@ import dev.walshadow.bootstrap.backup.DirectBackup;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.bootstrap.load.BackupTransactions;
 import dev.walshadow.bootstrap.load.BaselineLoader;
-import dev.walshadow.bootstrap.load.DeferredDelivery;
-import dev.walshadow.bootstrap.load.DeferredRows;
 import dev.walshadow.bootstrap.load.TouchedBlocks;
 import dev.walshadow.bootstrap.load.WalGate;
 import dev.walshadow.catalog.DatabaseDescriptor;
@@ -69,7 +67,6 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class InitialLoad implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InitialLoad.class);
-    private static final long POLL_MILLIS = 50;
     private static final long REPORT_NANOS = 10_000_000_000L;
     private static final Duration CATALOG_LOCK_PATIENCE = Duration.ofMinutes(10);
 
@@ -479,13 +476,10 @@ final class InitialLoad implements AutoCloseable {
     private void complete(Assembly assembly, long position, BackupOutcome ended)
             throws InterruptedException {
         DatabaseLoaders finished = Objects.requireNonNull(loader, "the backup has started");
-        deliverDeferred(
-                assembly,
-                state,
-                source,
-                prepared,
-                Objects.requireNonNull(transactions, "the backup has started"),
-                finished::close);
+        new LoadRemainder(assembly, state, source, prepared)
+                .begin(
+                        Objects.requireNonNull(transactions, "the backup has started"),
+                        finished::close);
         assembly.pipeline.settleLedger();
         assembly.pump.keepProgressNow();
         ShadowMarkers.complete(
@@ -496,6 +490,7 @@ final class InitialLoad implements AutoCloseable {
                         ended.startLsn(),
                         ended.endLsn()));
         completed = true;
+        finished.keepValues();
         LOG.info(
                 "initial load done: {} rows from {}, {} pages walked, {} kept from before, {}"
                         + " blocks by their image in the WAL; streaming from {}",
@@ -508,85 +503,6 @@ final class InitialLoad implements AutoCloseable {
         UnfinishedLoad.forget(state);
         closeConnections();
         whenDone.run();
-    }
-
-    /**
-     * Starts the delivery of rows that wait for open transactions, if there are any. Called on the
-     * pump's thread or before it runs.
-     *
-     * <p>The backup's values out of line stay at hand until all transactions that were open at its
-     * start have ended: the beginning of a value that one of them writes may be in the backup
-     * alone.
-     *
-     * @param known those transactions; null after a restart, when the values are gone
-     * @param over called when the backup's values are not needed any more
-     */
-    static void deliverDeferred(
-            Assembly assembly,
-            StateDirectory state,
-            SourceDatabase source,
-            Prepared prepared,
-            @Nullable BackupTransactions known,
-            Runnable over)
-            throws InterruptedException {
-        List<DeferredRows> rows =
-                DatabaseLoaders.deferred(
-                        state.deferred(),
-                        prepared.identity().systemIdentifier(),
-                        assembly.pipeline);
-        long ended = known == null ? 0 : known.allEnded();
-        if (rows.isEmpty() && ended <= assembly.pipeline.watermark().durableLsn()) {
-            assembly.pump.observe(null, null);
-            assembly.pipeline.forgetBaselineToast();
-            over.run();
-            return;
-        }
-        for (DeferredRows each : rows) {
-            assembly.pipeline.useBaselineToast(each.databaseOid(), each.values());
-        }
-        BackupTransactions transactions =
-                known != null
-                        ? known
-                        : new BackupTransactions(prepared.major(), rows.getFirst().snapshot());
-        assembly.pump.observe(transactions::onRecord, null);
-        if (!rows.isEmpty()) {
-            LOG.info("rows of transactions that are still open wait for their end");
-            assembly.pump.holdFloorAt(transactions::floor);
-            assembly.keepShapes();
-            assembly.pipeline.onlyLoad(true);
-        }
-        DeferredDelivery delivery =
-                new DeferredDelivery(
-                        rows,
-                        transactions,
-                        source::open,
-                        session -> SourceDatabase.currentPosition(session, prepared.segmentSize()));
-        assembly.runBeside(
-                "deferred-rows",
-                () -> {
-                    delivery.run();
-                    if (awaitDurable(assembly, transactions)) {
-                        transactions.ignore();
-                        assembly.pipeline.forgetBaselineToast();
-                        over.run();
-                    }
-                    assembly.pipeline.onlyLoad(false);
-                });
-    }
-
-    /** Until what was open at the backup's start has ended and is durable; false if we end. */
-    private static boolean awaitDurable(Assembly assembly, BackupTransactions transactions) {
-        try {
-            while (Long.compareUnsigned(
-                            transactions.allEnded(), assembly.pipeline.watermark().durableLsn())
-                    > 0) {
-                Thread.sleep(POLL_MILLIS);
-            }
-            return !Thread.currentThread().isInterrupted();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
-        }
     }
 
     // ---- for others

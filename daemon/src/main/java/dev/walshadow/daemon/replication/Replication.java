@@ -176,7 +176,7 @@ public final class Replication implements AutoCloseable {
         if (differ || log.lastLsn() > manifest.durablePosition()) {
             parts.pump.ask(new Reconfiguration(parts, manifest, differ));
         }
-        InitialLoad.deliverDeferred(parts, state, source, prepared, null, () -> {});
+        new LoadRemainder(parts, state, source, prepared).goOn();
         parts.shadow.start();
         parts.pump.run();
     }

@@ -54,17 +54,19 @@ final class UnfinishedLoad {
     static @Nullable Kept takeUp(StateDirectory state, Prepared prepared, boolean allowed) {
         boolean incomplete =
                 ShadowMarkers.inspect(state.shadow()) == ShadowMarkers.State.INCOMPLETE;
-        Kept kept = incomplete && allowed ? find(state, prepared) : null;
+        // the marker goes with the shadow, also where the attempt then fails before its backup
+        boolean unfinished = incomplete || Files.exists(state.loadStart());
+        Kept kept = unfinished && allowed ? find(state, prepared) : null;
+        if (unfinished && kept == null) {
+            LOG.info("an earlier initial load was not finished; it begins anew");
+            prepared.tables().startOver();
+        }
         if (incomplete) {
             ShadowMarkers.discard(state.shadow());
         }
         if (kept != null) {
             empty(state.spill());
             return kept;
-        }
-        if (incomplete) {
-            LOG.info("an earlier initial load was not finished; it begins anew");
-            prepared.tables().startOver();
         }
         clear(state);
         return null;

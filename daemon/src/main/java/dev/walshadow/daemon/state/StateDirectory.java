@@ -276,6 +276,11 @@ public final class StateDirectory implements AutoCloseable {
         return root.resolve("deferred");
     }
 
+    /** Which transactions an initial load that is done still waits for. */
+    public Path openAtStart() {
+        return deferred().resolve("open");
+    }
+
     /** Data directory of the server that prints values of extensions' types. */
     public Path scratch() {
         return root.resolve("scratch");

@@ -3,14 +3,9 @@ package dev.walshadow.systemtests.load;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.daemon.verify.Verification;
-import dev.walshadow.postgres.Lsn;
 import dev.walshadow.testkit.Installation;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -32,7 +27,7 @@ final class HardBootstrapTest {
     private static final long FIRST = System.nanoTime() & 0xFFFFFC;
     private static final int SEEDS = Boolean.getBoolean("walshadow.soak") ? 80 : 4;
 
-    private static final long BEHIND_BYTES = 4 << 20;
+    private static final long BEHIND_BYTES = 1 << 20;
 
     /** What a seed makes of a run. Four that follow one another have all majors and both kinds. */
     record Run(long seed) {
@@ -78,7 +73,7 @@ final class HardBootstrapTest {
             try (HardLoad load =
                             new HardLoad(
                                     installation::session,
-                                    () -> keepsUp(installation),
+                                    new Pace(installation, BEHIND_BYTES),
                                     run.seed());
                     Straddlers straddlers = Straddlers.begin(installation::session)) {
                 installation.await("every session has done something", () -> load.least() > 0);
@@ -122,26 +117,6 @@ final class HardBootstrapTest {
                     }
                     return run.major() < 18 ? source : source.initdbOption("--no-data-checksums");
                 });
-    }
-
-    /**
-     * Whether the daemon is not far behind once it holds at changes of catalogs, for which it may
-     * need longer than the source does. In the backup it does not.
-     */
-    private static boolean keepsUp(Installation installation) {
-        JsonNode status = installation.status();
-        if (!status.path("shadow").path("running").asBoolean(false)) {
-            return true;
-        }
-        long handedOn = Lsn.parse(status.path("handed_on").asString("0/0"));
-        try (Connection session = installation.session();
-                Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery("SELECT pg_current_wal_lsn()")) {
-            row.next();
-            return Lsn.parse(row.getString(1)) - handedOn < BEHIND_BYTES;
-        } catch (SQLException e) {
-            return false; // it cannot be asked just now
-        }
     }
 
     /** Kills the daemon when so much of the backup has come. */

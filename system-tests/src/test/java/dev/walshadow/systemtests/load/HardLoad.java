@@ -17,6 +17,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 /**
  * Sessions that each do another thing that is hard for who copies the tables meanwhile. All of them
@@ -46,7 +47,7 @@ final class HardLoad implements AutoCloseable {
     private static final long PAUSE_NANOS = 5_000_000;
 
     private final MixedLoad.Sessions sessions;
-    private final BooleanSupplier keepsUp;
+    private final Predicate<Kind> mayGoOn;
     private final Map<Kind, AtomicLong> done = new EnumMap<>(Kind.class);
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean stopping;
@@ -55,13 +56,17 @@ final class HardLoad implements AutoCloseable {
      * @param keepsUp whether somebody who stops at each change of a catalog is not left far behind
      */
     HardLoad(MixedLoad.Sessions sessions, BooleanSupplier keepsUp, long seed) {
-        this(sessions, EnumSet.allOf(Kind.class), keepsUp, seed);
+        this(
+                sessions,
+                EnumSet.allOf(Kind.class),
+                kind -> !holds(kind) || keepsUp.getAsBoolean(),
+                seed);
     }
 
     private HardLoad(
-            MixedLoad.Sessions sessions, Set<Kind> kinds, BooleanSupplier keepsUp, long seed) {
+            MixedLoad.Sessions sessions, Set<Kind> kinds, Predicate<Kind> mayGoOn, long seed) {
         this.sessions = sessions;
-        this.keepsUp = keepsUp;
+        this.mayGoOn = mayGoOn;
         SplittableRandom seeds = new SplittableRandom(seed);
         for (Kind kind : kinds) {
             done.put(kind, new AtomicLong());
@@ -70,10 +75,14 @@ final class HardLoad implements AutoCloseable {
         }
     }
 
-    /** Only what changes rows: savepoints, values out of line, many statements in a transaction. */
-    static HardLoad ofRows(MixedLoad.Sessions sessions, long seed) {
+    /**
+     * Only what changes rows: savepoints, values out of line, many statements in a transaction.
+     *
+     * @param keepsUp whether the sessions do not wait
+     */
+    static HardLoad ofRows(MixedLoad.Sessions sessions, BooleanSupplier keepsUp, long seed) {
         Set<Kind> kinds = EnumSet.of(Kind.LONG, Kind.SAVEPOINTS, Kind.VALUES, Kind.TWO_PHASE);
-        return new HardLoad(sessions, kinds, () -> true, seed);
+        return new HardLoad(sessions, kinds, _ -> keepsUp.getAsBoolean(), seed);
     }
 
     /** How often each kind of session has ended what it does. */
@@ -93,7 +102,7 @@ final class HardLoad implements AutoCloseable {
                 // who waits for a transaction that is open for long does something else instead
                 statement.execute("SET lock_timeout = '1s'");
                 while (!stopping) {
-                    if (!holds(kind) || keepsUp.getAsBoolean()) {
+                    if (mayGoOn.test(kind)) {
                         attempt(kind, statement, random, prepared);
                     }
                     LockSupport.parkNanos(random.nextLong(pauseNanos(kind)));

@@ -20,6 +20,9 @@ final class ReloadUnderLoadTest {
             Integer.getInteger("walshadow.major", 15 + (int) Math.floorMod(SEED, 4L));
     private static final int ROUNDS = Boolean.getBoolean("walshadow.soak") ? 20 : 3;
 
+    /** A load of a table ends when what was written meanwhile is durable. */
+    private static final long BEHIND_BYTES = 2 << 20;
+
     private static final List<String> ASKED =
             List.of(
                     "public.documents",
@@ -46,7 +49,9 @@ final class ReloadUnderLoadTest {
             installation.execute(HardSchema.OF_LOAD);
             installation.startDaemon();
             installation.awaitStreaming();
-            try (HardLoad load = HardLoad.ofRows(installation::session, SEED)) {
+            try (HardLoad load =
+                    HardLoad.ofRows(
+                            installation::session, new Pace(installation, BEHIND_BYTES), SEED)) {
                 installation.await("every session has done something", () -> load.least() > 0);
                 for (int round = 0; round < ROUNDS; round++) {
                     installation.resyncAll(ASKED, LOADED);
