@@ -1,5 +1,6 @@
 package dev.walshadow.daemon.config;
 
+import dev.walshadow.pipeline.ViewNames;
 import java.net.InetSocketAddress;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -73,6 +74,11 @@ public record Kind<T>(
                     }
                     return text;
                 });
+    }
+
+    /** How views are called. */
+    public static Kind<String> viewNames() {
+        return single(ViewNames.EXPECTED, text -> new ViewNames(text).pattern());
     }
 
     /** {@code auto} or a number of replicas. */

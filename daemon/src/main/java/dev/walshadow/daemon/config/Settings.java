@@ -234,6 +234,15 @@ public final class Settings {
                     "retain",
                     "What becomes of a table in ClickHouse that is dropped on the source: its rows"
                             + " stay, they stay and a warning is logged, or it is dropped too.");
+    public static final Setting<String> TABLES_VIEWS =
+            optional(
+                    "tables",
+                    "views",
+                    Kind.viewNames(),
+                    "",
+                    "Name of a view of each table's current rows (`FINAL`, without walshadow's own"
+                            + " columns), which follows its table: `{database}.{table}_current`,"
+                            + " `{database}_current.{table}` or the like; none if empty.");
     public static final Setting<String> TABLES_ON_EXISTING =
             optional(
                     "tables",
@@ -411,6 +420,7 @@ public final class Settings {
                     TABLES_ON_DETACH,
                     TABLES_ON_DROP,
                     TABLES_ON_EXISTING,
+                    TABLES_VIEWS,
                     TABLES_OVERSIZED,
                     TABLES_INITIAL_LOAD,
                     TRANSFORM_SALT,
