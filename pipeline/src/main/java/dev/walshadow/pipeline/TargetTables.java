@@ -130,6 +130,7 @@ public final class TargetTables {
     private final Map<Long, Written> written = new ConcurrentHashMap<>();
     private final TargetNames names;
     private final TargetViews views;
+    private final Markers markers;
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
     private final LedgerRecorder<TargetTable> recorder =
             new LedgerRecorder<>(recorded -> write(recorded.stream().map(this::row).toList()));
@@ -147,6 +148,8 @@ public final class TargetTables {
                 new TargetNames(
                         options.metadataDatabase(), options.systemIdentifier(), tables::get);
         this.views = new TargetViews(client, options.views(), names, tables::get);
+        this.markers =
+                new Markers(client, options.metadataDatabase(), options.systemIdentifier());
         this.metadata =
                 new MetadataDatabase(
                         client,
@@ -639,8 +642,13 @@ public final class TargetTables {
         });
     }
 
+    Markers markers() {
+        return markers;
+    }
+
     void writeWatermark(Watermark watermark) {
         metadata.writeWatermark(watermark);
+        markers.write(watermark.durableLsn());
     }
 
     @Nullable TargetTable find(int databaseOid, int relationOid) {

@@ -76,6 +76,20 @@ public record Kind<T>(
                 });
     }
 
+    /** Some of these words, or none. */
+    public static Kind<List<String>> someOf(List<String> words) {
+        return new Kind<>(
+                "a list of " + String.join(", ", words),
+                true,
+                false,
+                texts -> {
+                    if (!words.containsAll(texts)) {
+                        throw new IllegalArgumentException("not all are of these");
+                    }
+                    return List.copyOf(texts);
+                });
+    }
+
     /** How views are called. */
     public static Kind<String> viewNames() {
         return single(ViewNames.EXPECTED, text -> new ViewNames(text).pattern());

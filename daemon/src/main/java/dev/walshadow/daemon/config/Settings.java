@@ -373,6 +373,19 @@ public final class Settings {
                     "10s",
                     "How often the source is asked for its position and the state of the slot, by"
                             + " one query.");
+    /** What {@code source.signals} may name. */
+    public static final List<String> SIGNAL_COMMANDS =
+            List.of("flush", "ignore", "pause", "resume", "watermark");
+
+    public static final Setting<List<String>> SOURCE_SIGNALS =
+            optional(
+                    "source",
+                    "signals",
+                    Kind.someOf(SIGNAL_COMMANDS),
+                    "[]",
+                    "Which commands are obeyed that arrive in the stream itself, by"
+                            + " `pg_logical_emit_message(..., 'walshadow', ...)`. Whoever may call"
+                            + " that function in a followed database can give them.");
     public static final Setting<String> LOG_LEVEL =
             optional(
                     "log",
@@ -397,6 +410,7 @@ public final class Settings {
                     SOURCE_STATUS_INTERVAL,
                     SOURCE_COPY_SESSIONS,
                     SOURCE_POLL_INTERVAL,
+                    SOURCE_SIGNALS,
                     CLICKHOUSE_URL,
                     CLICKHOUSE_USER,
                     CLICKHOUSE_PASSWORD,
