@@ -498,9 +498,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         await(services.stream(), services.stream().assigned());
     }
 
-    /**
-     * Sends what is open, without waiting for it. By the caller of {@link #commit}.
-     */
+    /** Sends what is open, without waiting for it. By the caller of {@link #commit}. */
     public void hasten() throws InterruptedException {
         handOverChanged();
         long sequence = services.stream().assigned();

@@ -148,8 +148,7 @@ public final class TargetTables {
                 new TargetNames(
                         options.metadataDatabase(), options.systemIdentifier(), tables::get);
         this.views = new TargetViews(client, options.views(), names, tables::get);
-        this.markers =
-                new Markers(client, options.metadataDatabase(), options.systemIdentifier());
+        this.markers = new Markers(client, options.metadataDatabase(), options.systemIdentifier());
         this.metadata =
                 new MetadataDatabase(
                         client,

@@ -262,9 +262,7 @@ final class TargetViews {
         }
         TargetName name = nameOf(table);
         TargetName place = TargetName.of(table.mapped());
-        if (old != null
-                && old.name().equals(name)
-                && old.digest().equals(digest(place, columns))) {
+        if (old != null && old.name().equals(name) && old.digest().equals(digest(place, columns))) {
             views.put(table.key(), new View(name, old.digest(), columns));
             return;
         }

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A newcomer with the README alone: every command of its walk as it is printed, in a shell, with
- * other ports and another folder. The servers and {@code run} get a terminal of their own, a process
- * that goes on; a comment that says Ctrl-C interrupts one.
+ * other ports and another folder. The servers and {@code run} get a terminal of their own, a
+ * process that goes on; a comment that says Ctrl-C interrupts one.
  */
 @Timeout(900)
 final class NewcomerTest {
@@ -39,8 +39,7 @@ final class NewcomerTest {
     private final Map<String, String> printed = new LinkedHashMap<>();
 
     private final Map<String, Terminal> terminals = new LinkedHashMap<>();
-    private final List<Integer> ports =
-            List.of(FreePort.next(), FreePort.next(), FreePort.next());
+    private final List<Integer> ports = List.of(FreePort.next(), FreePort.next(), FreePort.next());
 
     private int played;
 
@@ -73,13 +72,13 @@ final class NewcomerTest {
         assertThat(said("./walshadow status")).contains("to see what happens");
         assertThat(said("SELECT entry")).isEqualTo("opened\npaused\n");
         assertThat(said("SELECT note")).isEqualTo("none\t990\n");
-        assertThat(said("./walshadow verify"))
-                .contains("public.orders")
-                .contains("public.journal");
+        assertThat(said("./walshadow verify")).contains("public.orders").contains("public.journal");
         assertThat(terminals.values()).hasSize(3).allMatch(t -> t.process().isAlive());
     }
 
-    /** {@code ./walshadow} as it is, but for the build: with the classes that this test runs with. */
+    /**
+     * {@code ./walshadow} as it is, but for the build: with the classes that this test runs with.
+     */
     private void theProgram() throws IOException {
         Path program = home.resolve("walshadow");
         Files.writeString(
@@ -139,7 +138,9 @@ final class NewcomerTest {
 
     private void interrupt(String name) throws IOException, InterruptedException {
         Terminal terminal = terminals.remove(name);
-        assertThat(terminal).as(name + " runs").isNotNull();
+        if (terminal == null) {
+            throw new IllegalStateException(name + " does not run");
+        }
         String pid = Long.toString(terminal.process().pid());
         assertThat(new ProcessBuilder("kill", "-INT", pid).start().waitFor()).isZero();
         assertThat(terminal.process().waitFor(60, TimeUnit.SECONDS)).as(name + " ends").isTrue();

@@ -145,7 +145,8 @@ final class SignalsTest {
     /** Rows that ClickHouse has otherwise, or not at all, are changed. */
     private static void laterChanges(Installation installation) throws Exception {
         installation.execute(
-                "CREATE TABLE wide (id int PRIMARY KEY, big text, n int)", "ALTER TABLE wide ALTER big SET STORAGE EXTERNAL",
+                "CREATE TABLE wide (id int PRIMARY KEY, big text, n int)",
+                "ALTER TABLE wide ALTER big SET STORAGE EXTERNAL",
                 "INSERT INTO wide VALUES (1, repeat('a', 20000), 1)",
                 "BEGIN; INSERT INTO wide VALUES (2, repeat('b', 20000), 1); UPDATE wide SET big ="
                         + " repeat('c', 30000) WHERE id = 1; "
@@ -212,10 +213,10 @@ final class SignalsTest {
                 "the marker " + name,
                 () ->
                         ask(
-                                        installation,
-                                        "SELECT count() FROM system.tables WHERE database ="
-                                                + " 'walshadow' AND name = 'markers'")
-                                .equals("1")
+                                                installation,
+                                                "SELECT count() FROM system.tables WHERE database ="
+                                                        + " 'walshadow' AND name = 'markers'")
+                                        .equals("1")
                                 && ask(
                                                 installation,
                                                 "SELECT count() FROM walshadow.markers FINAL"
@@ -227,7 +228,8 @@ final class SignalsTest {
 
     @Test
     void whatIsMalformedOrNotEnabledIsNamedAndHasNoEffect() throws Exception {
-        try (Installation installation = start("signals = [\"flush\", \"ignore\", \"watermark\"]")) {
+        try (Installation installation =
+                start("signals = [\"flush\", \"ignore\", \"watermark\"]")) {
             installation.execute("CREATE TABLE t (id int PRIMARY KEY)");
             installation.startDaemon();
             installation.awaitStreaming();

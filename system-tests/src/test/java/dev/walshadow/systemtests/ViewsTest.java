@@ -85,8 +85,7 @@ final class ViewsTest {
             assertThat(shown(installation, "public.later_now")).isEqualTo("9");
             assertThat(columns(installation, "public.a_now")).isEqualTo("id x w");
             assertThat(shown(installation, "public.a_now")).isEqualTo("2\t12\tw");
-            assertThat(shown(installation, "public.p_now"))
-                    .isEqualTo("5\tfive\t3\n15\tfifteen\t4");
+            assertThat(shown(installation, "public.p_now")).isEqualTo("5\tfive\t3\n15\tfifteen\t4");
             assertThat(shown(installation, "public.keyless_now")).isEqualTo("x\t1\nx\t2");
             assertThat(installation.target().query("DESCRIBE TABLE public.a_now"))
                     .startsWith("id\tInt64");
@@ -166,8 +165,7 @@ final class ViewsTest {
             installation.execute(
                     "CREATE TABLE t_now (id int PRIMARY KEY)", "INSERT INTO t_now VALUES (3)");
             installation.target().query("CREATE VIEW public.v_now AS SELECT 1 AS mine");
-            installation.execute(
-                    "CREATE TABLE v (id int PRIMARY KEY)", "INSERT INTO v VALUES (4)");
+            installation.execute("CREATE TABLE v (id int PRIMARY KEY)", "INSERT INTO v VALUES (4)");
             assertEqual(installation);
             assertThat(installation.target().query("SELECT id FROM public.t_now FINAL").strip())
                     .isEqualTo("3");
@@ -197,8 +195,7 @@ final class ViewsTest {
                     text.replace(installation.target().url(), "http://" + front.address())
                             .replace("[clickhouse]\n", "[clickhouse]\ncluster = \"pair\"\n"));
             installation.configure("[tables]\n" + SUFFIXED + "\n");
-            installation.execute(
-                    "CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)");
+            installation.execute("CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)");
             installation.startDaemon();
             installation.awaitStreaming();
             installation.execute("ALTER TABLE t ADD COLUMN v int DEFAULT 5");

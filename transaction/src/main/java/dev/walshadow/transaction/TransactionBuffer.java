@@ -531,7 +531,8 @@ public final class TransactionBuffer implements AutoCloseable {
         return new CommittedMembers(end.xid(), xids);
     }
 
-    private void handOver(WalRecord record, Committing committing, boolean ignored) throws InterruptedException {
+    private void handOver(WalRecord record, Committing committing, boolean ignored)
+            throws InterruptedException {
         OpenTransaction[] parts = committing.parts.toArray(new OpenTransaction[0]);
         Arena[] arenas = new Arena[parts.length];
         for (int i = 0; i < arenas.length; i++) {

@@ -373,6 +373,7 @@ public final class Settings {
                     "10s",
                     "How often the source is asked for its position and the state of the slot, by"
                             + " one query.");
+
     /** What {@code source.signals} may name. */
     public static final List<String> SIGNAL_COMMANDS =
             List.of("flush", "ignore", "pause", "resume", "watermark");
