@@ -8,6 +8,7 @@ import dev.walshadow.testkit.Installation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -165,9 +166,11 @@ final class DocumentationTest {
                     "INSERT INTO shop.orders VALUES (1, 'new'), (2, 'paid'), (3, 'new')",
                     "DELETE FROM shop.orders WHERE id = 1");
             installation.configure("[tables]\nviews = \"{database}.{table}_current\"\n");
+            installation.configure("source", "signals = [\"watermark\"]");
             installation.startDaemon();
             installation.awaitStreaming();
             assertThat(installation.verify().reason()).isEmpty();
+            awaitMarkers(installation);
             int asked = 0;
             for (String statement : statements()) {
                 if (statement.contains("FINAL") || statement.contains("orders_current")) {
@@ -183,5 +186,14 @@ final class DocumentationTest {
             assertThat(installation.target().query("SELECT count() FROM shop.orders_current"))
                     .isEqualTo("2\n");
         }
+    }
+
+    /** The first of them makes their table. */
+    private static void awaitMarkers(Installation installation) throws SQLException {
+        installation.execute("SELECT pg_logical_emit_message(false, 'walshadow', 'watermark a')");
+        String tables = "SELECT count() FROM system.tables WHERE name = 'markers'";
+        installation.await(
+                "a marker is written",
+                () -> installation.target().query(tables).strip().equals("1"));
     }
 }
