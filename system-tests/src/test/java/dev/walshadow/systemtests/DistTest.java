@@ -100,8 +100,7 @@ final class DistTest {
         Path home = unpacked(dist("out", pom + ":" + classes));
         try (Stream<Path> files = Files.list(home.resolve("lib"))) {
             assertThat(files.map(file -> String.valueOf(file.getFileName())))
-                    .containsExactlyInAnyOrder(
-                            "100-classes.jar", "java.sh", "postgres-binaries");
+                    .containsExactlyInAnyOrder("100-classes.jar", "java.sh", "postgres-binaries");
         }
     }
 

@@ -144,7 +144,7 @@ final class DocumentationTest {
                         .filter(statement -> !statement.isEmpty())
                         .forEach(statements::add);
             }
-            Matcher span = SPAN.matcher(text);
+            Matcher span = SPAN.matcher(text.replaceAll("(?ms)^```.*?^```$", ""));
             while (span.find()) {
                 if (span.group(1).startsWith("SELECT ")) {
                     statements.add(span.group(1));
