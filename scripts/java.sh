@@ -64,7 +64,8 @@ run_java() {
     # The daemon's share of a small machine; the short commands are happy with less.
     case "${1:-}" in
         # Classes take about 55 MB: a start without a full collection on their account.
-        run | demo | verify) memory=(-Xmx640m -XX:+UseParallelGC -XX:MetaspaceSize=96m) ;;
+        # check judges the heap that it has, which must be that of run.
+        run | check | demo | verify) memory=(-Xmx640m -XX:+UseParallelGC -XX:MetaspaceSize=96m) ;;
         clickhouse) memory=(-Xmx256m -XX:+UseSerialGC) ;;
         *) memory=(-Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1) ;;
     esac

@@ -38,7 +38,9 @@ bring_tools() {
     "$ROOT/embedded/libchdb/install"
 }
 
-# What the tests need besides: a browser that looks at the status page.
+# What the tests need besides: a browser that looks at the status page, what the README calls clients.
 bring_test_tools() {
     need chromium chromium
+    need psql postgresql-client
+    need curl curl
 }

@@ -9,6 +9,9 @@ GRANT ALL ON walshadow.* TO walshadow_writer;
 GRANT CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER, TRUNCATE, INSERT, SELECT, SHOW ON public.* TO walshadow_writer;
 GRANT CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER, TRUNCATE, INSERT, SELECT, SHOW ON shop.* TO walshadow_writer;
 
+-- with [tables] views, besides, on the databases that the views are in:
+--   GRANT CREATE DATABASE, CREATE VIEW, DROP VIEW ON public.* TO walshadow_writer;
+
 -- what it looks at
 GRANT SELECT ON system.tables TO walshadow_writer;
 GRANT SELECT ON system.columns TO walshadow_writer;

@@ -65,5 +65,8 @@ public final class DaemonCodes {
     /** The machine has less memory than the heap may take. */
     public static final Code LITTLE_MEMORY = new Code(1950);
 
+    /** A signal in the stream that has no effect. */
+    public static final Code SIGNAL = new Code(1951);
+
     private DaemonCodes() {}
 }

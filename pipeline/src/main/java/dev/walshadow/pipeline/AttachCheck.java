@@ -25,6 +25,8 @@ final class AttachCheck {
     private static final String PRIVILEGES =
             "SELECT, INSERT, CREATE DATABASE, CREATE TABLE, DROP TABLE, ALTER TABLE";
 
+    private static final String VIEW_PRIVILEGES = "CREATE DATABASE, CREATE VIEW, DROP VIEW";
+
     private final ClickHouseClient client;
     private final TargetTables.Options options;
     private final Map<Long, LedgerRow> ledger;
@@ -73,6 +75,7 @@ final class AttachCheck {
                                 + ": leave one of them out by [tables] exclude");
             }
         }
+        checkViews(mapped, targets, problems);
         Set<TargetName> existing = existing(targetDatabases);
         if (unfinished) {
             ledger.values().stream()
@@ -91,8 +94,65 @@ final class AttachCheck {
             }
         });
         targetDatabases.add(options.metadataDatabase());
-        targetDatabases.forEach(database -> checkGrants(database, problems));
+        targetDatabases.forEach(database -> checkGrants(database, PRIVILEGES, problems));
+        mapped.values().stream()
+                .filter(_ -> !options.views().isNone())
+                .map(mapping -> options.views().of(TargetName.of(mapping)).database())
+                .distinct()
+                .forEach(database -> checkGrants(database, VIEW_PRIVILEGES, problems));
         return problems;
+    }
+
+    /**
+     * The names of views must be free.
+     *
+     * @param targets what arrives where; views are added
+     */
+    private void checkViews(
+            Map<RelationDescriptor, TableMapping> mapped,
+            Map<String, String> targets,
+            List<String> problems) {
+        if (options.views().isNone()) {
+            return;
+        }
+        mapped.forEach((shape, mapping) -> {
+            TargetName view = options.views().of(TargetName.of(mapping));
+            String other = targets.putIfAbsent(view.toString(), "the view of " + shape.label());
+            if (other != null) {
+                problems.add(
+                        PipelineCodes.NAME_COLLISION
+                                + " "
+                                + other
+                                + " and the view of "
+                                + shape.label()
+                                + " would both be "
+                                + view
+                                + ": choose other names by [tables] views");
+            } else if (isForeign(view)) {
+                problems.add(
+                        PipelineCodes.TARGET_NOT_EMPTY
+                                + " the view of "
+                                + shape.label()
+                                + " cannot be "
+                                + view
+                                + ", which exists and is not walshadow's: drop or rename it, or"
+                                + " choose other names by [tables] views");
+            }
+        });
+    }
+
+    private boolean isForeign(TargetName view) {
+        String comment =
+                client.queryValue(
+                        "SELECT comment FROM system.tables WHERE database = "
+                                + Ddl.literal(view.database())
+                                + " AND name = "
+                                + Ddl.literal(view.table()));
+        return comment != null
+                && !(comment.startsWith(
+                                TargetNames.mark(
+                                        options.systemIdentifier(), options.metadataDatabase()))
+                        && TargetNames.isViewMark(comment));
     }
 
     /** All tables of these databases. */
@@ -106,11 +166,11 @@ final class AttachCheck {
     }
 
     /** ClickHouse before 24.11 cannot be asked; there a missing grant shows at its first use. */
-    private void checkGrants(String database, List<String> problems) {
+    private void checkGrants(String database, String privileges, List<String> problems) {
         String scope = Ddl.identifier(database) + ".*";
         String granted;
         try {
-            granted = client.queryValue("CHECK GRANT " + PRIVILEGES + " ON " + scope);
+            granted = client.queryValue("CHECK GRANT " + privileges + " ON " + scope);
         } catch (QuarantineException e) {
             return;
         }
@@ -120,7 +180,7 @@ final class AttachCheck {
                             + " the ClickHouse user lacks privileges in the database "
                             + database
                             + "; run GRANT "
-                            + PRIVILEGES
+                            + privileges
                             + " ON "
                             + scope
                             + " TO that user");

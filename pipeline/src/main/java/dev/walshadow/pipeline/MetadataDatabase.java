@@ -27,13 +27,14 @@ import org.jspecify.annotations.Nullable;
  * source     one row: the source cluster that the database belongs to
  * tables     one row per table or partition: state, reason, pinned mapping
  * watermark  one row: how far everything is durable
+ * markers    one row per named position; made by the first of them ({@link Markers})
  * </pre>
  */
 final class MetadataDatabase {
     static final int FORMAT = 1;
 
     /** The one that tells whose they are last. */
-    static final List<String> TABLES = List.of("tables", "watermark", "source");
+    static final List<String> TABLES = List.of("tables", "watermark", Markers.TABLE, "source");
 
     /**
      * A row of {@code tables}.

@@ -498,6 +498,30 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         await(services.stream(), services.stream().assigned());
     }
 
+    /** Sends what is open, without waiting for it. By the caller of {@link #commit}. */
+    public void hasten() throws InterruptedException {
+        handOverChanged();
+        long sequence = services.stream().assigned();
+        steps.run("flush", () -> await(services.stream(), sequence));
+    }
+
+    /**
+     * Names a position: the name is in the metadata database when everything that committed at or
+     * before it is visible. By the caller of {@link #commit}.
+     *
+     * @param micros the commit's time, since 2000-01-01 UTC; 0: none
+     * @param fromLsn where a restart must begin so that this comes again
+     * @return false if too many wait
+     */
+    public boolean mark(String name, long position, long micros, long fromLsn) {
+        return tables.markers().add(name, position, micros, fromLsn);
+    }
+
+    /** Where a restart must begin to read so that no marker is lost. */
+    public long markerFloor() {
+        return tables.markers().floor();
+    }
+
     /**
      * Sets a table aside, e.g. because its shape changed where that cannot be followed; durable on
      * return.

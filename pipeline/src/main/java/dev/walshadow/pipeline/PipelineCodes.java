@@ -29,5 +29,8 @@ public final class PipelineCodes {
     /** A value out of line whose chunks are missing, or not all there. */
     public static final Code TOAST_MISSING = new Code(1717);
 
+    /** A view of current rows cannot be made, or makes room for a table. */
+    public static final Code VIEW_REFUSED = new Code(1718);
+
     private PipelineCodes() {}
 }

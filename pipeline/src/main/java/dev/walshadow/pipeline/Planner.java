@@ -49,13 +49,10 @@ final class Planner {
             if (catalog != null) {
                 planChange(work, catalog);
             }
-            RecordCursor cursor = work.changes.records();
-            while (cursor.next(record)) {
-                if (HeapChanges.isTruncate(record)) {
-                    planTruncate(work, cursor.chunkIsStable());
-                } else {
-                    planRow(work, cursor.chunkIsStable());
-                }
+            if (!work.changes.ignored()) {
+                planRecords(work);
+            } else if (!refilled.isEmpty()) {
+                planRefills(work);
             }
             planExchanges(work);
             for (int i = 0; i < pieces.length; i++) {
@@ -63,6 +60,31 @@ final class Planner {
             }
         } finally {
             work.release();
+        }
+    }
+
+    private void planRecords(TransactionWork work) throws InterruptedException {
+        RecordCursor cursor = work.changes.records();
+        while (cursor.next(record)) {
+            if (HeapChanges.isTruncate(record)) {
+                planTruncate(work, cursor.chunkIsStable());
+            } else {
+                planRow(work, cursor.chunkIsStable());
+            }
+        }
+    }
+
+    /**
+     * The rows are not to be sent, but those of tables whose storage the transaction replaced: they
+     * are all that these have.
+     */
+    private void planRefills(TransactionWork work) throws InterruptedException {
+        RecordCursor cursor = work.changes.records();
+        while (cursor.next(record)) {
+            TargetTable table = HeapChanges.isTruncate(record) ? null : router.route(record);
+            if (table != null && refilled.contains(table)) {
+                add(table, work, cursor.chunkIsStable());
+            }
         }
     }
 

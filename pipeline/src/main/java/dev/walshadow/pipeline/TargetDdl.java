@@ -25,6 +25,7 @@ final class TargetDdl {
     private final ClickHouseClient client;
     private final TargetTables tables;
     private final TargetNames names;
+    private final TargetViews views;
     private final Quarantine quarantine;
     private final TargetReachability reachability;
     private final PipelineEvents events;
@@ -38,6 +39,7 @@ final class TargetDdl {
         this.client = client;
         this.tables = tables;
         this.names = tables.names();
+        this.views = tables.views();
         this.quarantine = quarantine;
         this.reachability = reachability;
         this.events = events;
@@ -67,6 +69,7 @@ final class TargetDdl {
                             drop.policy() == null ? tables.onDrop() : drop.policy());
             case Opening.Hold hold -> hold(table, hold.previous());
         }
+        until(table, () -> views.follow(table));
     }
 
     /** What the ledger must say before the opening of a partitioned table begins. */
@@ -132,6 +135,7 @@ final class TargetDdl {
                                 new TargetTable.Pin(
                                         alter.from(), table.fromPosition(), table.mapped()));
                         tables.record(table);
+                        views.narrow(table, alter.from());
                     });
             if (!alterFromTheStart(table, alter, change)) {
                 TargetName name = move(table);
@@ -468,6 +472,7 @@ final class TargetDdl {
         until(
                 table,
                 () -> {
+                    views.follow(table);
                     client.execute(Ddl.dropTable(staging.database(), staging.table()));
                     dropCopies(table, name);
                 });
@@ -501,6 +506,9 @@ final class TargetDdl {
                 () -> {
                     dropStaging(table, previous);
                     leave(previous, table);
+                    if (policy == TargetTables.OnDrop.DROP) {
+                        views.remove(table);
+                    }
                     for (TargetName name : places(table)) {
                         end(table, name, policy);
                     }
@@ -583,6 +591,10 @@ final class TargetDdl {
     private void makeRoom(TargetTable table, TargetName name) {
         String comment = commentOf(name);
         if (comment == null || names.isMarkOf(table, comment)) {
+            return;
+        }
+        if (names.isView(comment)) {
+            views.makeRoom(name);
             return;
         }
         if (names.isOurs(comment)) {

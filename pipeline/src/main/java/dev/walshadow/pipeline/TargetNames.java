@@ -14,6 +14,8 @@ final class TargetNames {
     /** The names of {@link #scratch} tables that hold nothing of value once their maker is gone. */
     static final String UNFINISHED = "^(loading|beside)_[0-9]+_[0-9]+$";
 
+    private static final String VIEW = ", view ";
+
     private final String metadataDatabase;
     private final long systemIdentifier;
     private final LongFunction<@Nullable TargetTable> tables;
@@ -96,11 +98,30 @@ final class TargetNames {
         return comment.equals(comment(table)) || comment.equals(stagingComment(table));
     }
 
+    /**
+     * Of the view of a table's current rows.
+     *
+     * @param digest of its definition, eight hexadecimal digits
+     */
+    String viewComment(TargetTable table, String digest) {
+        return mark() + oids(table) + VIEW + digest;
+    }
+
+    /** True for the comment of a view of ours. */
+    boolean isView(String comment) {
+        return isOurs(comment) && isViewMark(comment);
+    }
+
+    /** The same of a comment that is known to be ours. */
+    static boolean isViewMark(String comment) {
+        return comment.contains(VIEW);
+    }
+
     boolean isOurs(String comment) {
         return comment.startsWith(mark());
     }
 
-    private String mark() {
+    String mark() {
         return mark(systemIdentifier, metadataDatabase);
     }
 

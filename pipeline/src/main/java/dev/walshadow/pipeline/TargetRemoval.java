@@ -20,6 +20,8 @@ public final class TargetRemoval {
     /** Outside of walshadow's own database. */
     private final List<TargetName> tables = new ArrayList<>();
 
+    private final List<TargetName> views = new ArrayList<>();
+
     /** Inside of it: what a load or an exchange was about to make. */
     private final List<TargetName> scratch = new ArrayList<>();
 
@@ -45,14 +47,31 @@ public final class TargetRemoval {
         TargetRemoval removal = new TargetRemoval(client, metadataDatabase, exists);
         for (@Nullable String[] row :
                 client.query(
-                        "SELECT database, name FROM system.tables WHERE startsWith(comment, "
+                        "SELECT database, name, comment FROM system.tables WHERE"
+                                + " startsWith(comment, "
                                 + Ddl.literal(TargetNames.mark(systemIdentifier, metadataDatabase))
                                 + ") ORDER BY database, name")) {
             TargetName name =
                     new TargetName(Objects.requireNonNull(row[0]), Objects.requireNonNull(row[1]));
-            (name.database().equals(metadataDatabase) ? removal.scratch : removal.tables).add(name);
+            removal.kind(name, Objects.requireNonNull(row[2])).add(name);
         }
         return removal;
+    }
+
+    private List<TargetName> kind(TargetName name, String comment) {
+        if (TargetNames.isViewMark(comment)) {
+            return views;
+        }
+        return name.database().equals(metadataDatabase) ? scratch : tables;
+    }
+
+    /** Views of current rows, with their databases. */
+    public List<String> views() {
+        return views.stream().map(TargetName::toString).toList();
+    }
+
+    public void dropViews() {
+        views.forEach(view -> client.execute(TargetViews.dropping(view)));
     }
 
     /** Tables with replicated rows, with their databases. */

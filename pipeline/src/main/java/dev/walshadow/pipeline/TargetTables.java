@@ -52,6 +52,7 @@ public final class TargetTables {
      * @param keepsDetached rows of a partition that is detached, dropped or truncated stay
      * @param loadsAdded the existing rows of tables that are added later are loaded
      * @param onExisting what becomes of tables that are where ours are to be
+     * @param views how the views of current rows are called
      */
     public record Options(
             String metadataDatabase,
@@ -62,8 +63,9 @@ public final class TargetTables {
             OnDrop onDrop,
             boolean keepsDetached,
             boolean loadsAdded,
-            OnExisting onExisting) {
-        /** Tables that are added later are loaded; nothing that exists is touched. */
+            OnExisting onExisting,
+            ViewNames views) {
+        /** Tables that are added later are loaded; nothing that exists is touched; no views. */
         public Options(
                 String metadataDatabase,
                 long systemIdentifier,
@@ -81,7 +83,8 @@ public final class TargetTables {
                     onDrop,
                     keepsDetached,
                     true,
-                    OnExisting.REFUSE);
+                    OnExisting.REFUSE,
+                    ViewNames.NONE);
         }
 
         Options withOnExisting(OnExisting policy) {
@@ -94,7 +97,8 @@ public final class TargetTables {
                     onDrop,
                     keepsDetached,
                     loadsAdded,
-                    policy);
+                    policy,
+                    views);
         }
     }
 
@@ -125,6 +129,8 @@ public final class TargetTables {
     private final Map<Long, TargetTable> tables = new ConcurrentHashMap<>();
     private final Map<Long, Written> written = new ConcurrentHashMap<>();
     private final TargetNames names;
+    private final TargetViews views;
+    private final Markers markers;
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
     private final LedgerRecorder<TargetTable> recorder =
             new LedgerRecorder<>(recorded -> write(recorded.stream().map(this::row).toList()));
@@ -141,6 +147,8 @@ public final class TargetTables {
         this.names =
                 new TargetNames(
                         options.metadataDatabase(), options.systemIdentifier(), tables::get);
+        this.views = new TargetViews(client, options.views(), names, tables::get);
+        this.markers = new Markers(client, options.metadataDatabase(), options.systemIdentifier());
         this.metadata =
                 new MetadataDatabase(
                         client,
@@ -212,6 +220,7 @@ public final class TargetTables {
         List<LedgerRow> rows = new ArrayList<>();
         takeAll(selected, parents, baselineLsn, rows);
         write(rows);
+        takeUpViews();
         return null;
     }
 
@@ -244,6 +253,20 @@ public final class TargetTables {
         // named in the ledger before they exist: what is there afterwards is ours to drop
         write(rows);
         creation.createAll(made, existing);
+        takeUpViews();
+    }
+
+    /** The view of a table that stays though it is not followed stays too. */
+    private void takeUpViews() {
+        views.takeUp(
+                tables.values(),
+                key -> {
+                    LedgerRow row = ledger.get(key);
+                    return row != null
+                            && row.rootOid() == 0
+                            && row.state() == TableState.DROPPED
+                            && options.onDrop() != OnDrop.DROP;
+                });
     }
 
     /** What an attach has made that was not finished. */
@@ -369,6 +392,7 @@ public final class TargetTables {
         resumeOthers(resumption, log, durablePosition, selected, shape -> shape.kind() == 'p');
         resumeRows(resumption, selected, row -> row.rootOid() != 0);
         resumeOthers(resumption, log, durablePosition, selected, shape -> shape.kind() != 'p');
+        takeUpViews();
     }
 
     private void resumeRows(Resumption resumption, Selected selected, Predicate<LedgerRow> which) {
@@ -540,6 +564,10 @@ public final class TargetTables {
         return names;
     }
 
+    TargetViews views() {
+        return views;
+    }
+
     // the ledger
 
     private LedgerRow row(TargetTable table) {
@@ -613,8 +641,13 @@ public final class TargetTables {
         });
     }
 
+    Markers markers() {
+        return markers;
+    }
+
     void writeWatermark(Watermark watermark) {
         metadata.writeWatermark(watermark);
+        markers.write(watermark.durableLsn());
     }
 
     @Nullable TargetTable find(int databaseOid, int relationOid) {

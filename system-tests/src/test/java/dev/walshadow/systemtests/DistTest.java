@@ -91,6 +91,19 @@ final class DistTest {
         assertThat(Files.mismatch(one, other)).isEqualTo(-1);
     }
 
+    /** A dependency that only names others is a POM; what is no jar spoils the cache of classes. */
+    @Test
+    void whatHasNoClassesIsLeftOut() throws Exception {
+        Path classes = Files.createDirectories(folder.resolve("some/classes"));
+        Files.writeString(classes.resolve("A.class"), "a");
+        Path pom = Files.writeString(folder.resolve("others-1.0.pom"), "<project/>");
+        Path home = unpacked(dist("out", pom + ":" + classes));
+        try (Stream<Path> files = Files.list(home.resolve("lib"))) {
+            assertThat(files.map(file -> String.valueOf(file.getFileName())))
+                    .containsExactlyInAnyOrder("100-classes.jar", "java.sh", "postgres-binaries");
+        }
+    }
+
     @Test
     void itRunsFromItsFolderAlone() throws Exception {
         Path home = unpacked(dist("out", wholeClassPath()));

@@ -23,6 +23,11 @@ public interface CommittedChanges extends AutoCloseable {
     /** Microseconds since 2000-01-01 00:00 UTC. */
     long commitMicros();
 
+    /** Somebody asked that its rows are not sent; what it makes of tables counts. */
+    default boolean ignored() {
+        return false;
+    }
+
     /** A new cursor over all records, in LSN order. */
     RecordCursor records();
 

@@ -15,7 +15,8 @@ final class CommittedTransaction implements CommittedChanges {
             long firstLsn,
             long commitLsn,
             long commitPosition,
-            long commitMicros) {}
+            long commitMicros,
+            boolean ignored) {}
 
     private final Commit commit;
     private final Arena[] arenas;
@@ -79,6 +80,11 @@ final class CommittedTransaction implements CommittedChanges {
     @Override
     public long commitMicros() {
         return commit.commitMicros();
+    }
+
+    @Override
+    public boolean ignored() {
+        return commit.ignored();
     }
 
     @Override

@@ -1,5 +1,7 @@
 package dev.walshadow.transaction;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -8,10 +10,13 @@ import org.jspecify.annotations.Nullable;
  * commit. Member of the buffer's list, which is in order of {@link #firstLsn}.
  */
 final class OpenTransaction {
+    private static final int MAX_MESSAGES = 100;
+
     private final int xid;
     private final long firstLsn;
     private final Arena arena;
     private final SpeculativeInserts speculative = new SpeculativeInserts();
+    private List<MessageSink.Message> messages = List.of();
 
     /** Entries of the buffer's subtransaction map that point here. */
     int links;
@@ -41,6 +46,23 @@ final class OpenTransaction {
 
     Arena arena() {
         return arena;
+    }
+
+    /** What its end must know of. */
+    List<MessageSink.Message> messages() {
+        return messages;
+    }
+
+    /** False if it has as many as one may have. */
+    boolean add(MessageSink.Message message) {
+        if (messages.size() == MAX_MESSAGES) {
+            return false;
+        }
+        if (messages.isEmpty()) {
+            messages = new ArrayList<>();
+        }
+        messages.add(message);
+        return true;
     }
 
     SpeculativeInserts speculative() {

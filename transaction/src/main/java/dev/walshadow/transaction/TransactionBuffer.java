@@ -6,6 +6,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.wal.LogicalMessageRecord;
 import dev.walshadow.postgres.wal.ParameterChangeRecord;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.RunningXactsRecord;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -79,6 +81,8 @@ public final class TransactionBuffer implements AutoCloseable {
     private final TransactionRecord end;
     private final RunningXactsRecord running = new RunningXactsRecord();
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
+    private final LogicalMessageRecord message = new LogicalMessageRecord();
+    private MessageSink messages = MessageSink.NONE;
 
     /** By xid; written by the pump, read by any thread. */
     private final Map<Integer, PreparedTransaction> prepared = new ConcurrentHashMap<>();
@@ -106,6 +110,11 @@ public final class TransactionBuffer implements AutoCloseable {
         store = new RecordStore(pool, directory, open, counters);
     }
 
+    /** Who takes logical messages. Before the first record. */
+    public void listen(MessageSink newMessages) {
+        messages = newMessages;
+    }
+
     public TransactionCounters counters() {
         return counters;
     }
@@ -129,6 +138,7 @@ public final class TransactionBuffer implements AutoCloseable {
             case ResourceManager.HEAP2 -> onHeap2Record(record);
             case ResourceManager.STANDBY -> onStandbyRecord(record);
             case ResourceManager.XLOG -> onXlogRecord(record);
+            case ResourceManager.LOGICAL_MESSAGE -> onMessage(record);
             default -> note(record);
         }
     }
@@ -278,6 +288,28 @@ public final class TransactionBuffer implements AutoCloseable {
             owner.arena().cancel(position);
         }
         return position >= 0;
+    }
+
+    // ---- logical messages
+
+    /** One that belongs to its transaction waits for the end of that, like a row. */
+    private void onMessage(WalRecord record) throws InterruptedException {
+        note(record);
+        if (messages.isEmpty() || !message.wrap(record)) {
+            return;
+        }
+        String text = messages.wanted(message, record.lsn());
+        if (text == null) {
+            return;
+        }
+        MessageSink.Message wanted = new MessageSink.Message(record.lsn(), record.xid(), text);
+        if (!message.isTransactional()) {
+            messages.counts(List.of(wanted), record.nextLsn(), 0);
+        } else if (record.xid() == 0) {
+            throw record.corrupt("a message of a transaction without a transaction id");
+        } else if (!ownerOf(record).add(wanted)) {
+            messages.overflow(record.lsn());
+        }
     }
 
     // ---- who a record belongs to
@@ -446,8 +478,12 @@ public final class TransactionBuffer implements AutoCloseable {
         if (topLevel != null) {
             forgetLinks(topLevel);
         }
+        List<MessageSink.Message> counting = committing.counting();
         if (!committing.parts.isEmpty()) {
-            handOver(record, committing);
+            handOver(record, committing, messages.ignores(counting));
+        }
+        if (!counting.isEmpty()) {
+            messages.counts(counting, record.nextLsn(), end.timestampMicros());
         }
     }
 
@@ -456,11 +492,28 @@ public final class TransactionBuffer implements AutoCloseable {
         final List<OpenTransaction> parts = new ArrayList<>(1);
         long firstLsn = Long.MAX_VALUE;
         boolean joined;
+        private List<MessageSink.Message> sent = List.of();
+
+        /** Messages that were not rolled back, in order. */
+        List<MessageSink.Message> counting() {
+            if (sent.isEmpty()) {
+                return sent;
+            }
+            CommittedMembers members = members();
+            return sent.stream()
+                    .filter(each -> members.contains(each.xid()))
+                    .sorted(Comparator.comparingLong(MessageSink.Message::lsn))
+                    .toList();
+        }
 
         /** Takes the transaction out of the buffer; keeps it if it has records. */
         void add(OpenTransaction transaction) {
             firstLsn = Math.min(firstLsn, transaction.firstLsn());
             transaction.cancelUnconfirmed();
+            if (!transaction.messages().isEmpty()) {
+                sent = new ArrayList<>(sent);
+                sent.addAll(transaction.messages());
+            }
             remove(transaction);
             if (transaction.arena().recordCount() > 0) {
                 parts.add(transaction);
@@ -478,7 +531,8 @@ public final class TransactionBuffer implements AutoCloseable {
         return new CommittedMembers(end.xid(), xids);
     }
 
-    private void handOver(WalRecord record, Committing committing) throws InterruptedException {
+    private void handOver(WalRecord record, Committing committing, boolean ignored)
+            throws InterruptedException {
         OpenTransaction[] parts = committing.parts.toArray(new OpenTransaction[0]);
         Arena[] arenas = new Arena[parts.length];
         for (int i = 0; i < arenas.length; i++) {
@@ -491,7 +545,8 @@ public final class TransactionBuffer implements AutoCloseable {
                         committing.firstLsn,
                         record.lsn(),
                         record.nextLsn(),
-                        end.timestampMicros());
+                        end.timestampMicros(),
+                        ignored);
         CommittedMembers members = committing.joined ? members() : null;
         store.handOver(parts, options.patience().toNanos());
         TransactionCounters.add(counters.committed, 1);

@@ -1,5 +1,6 @@
 package dev.walshadow.daemon.config;
 
+import dev.walshadow.pipeline.ViewNames;
 import java.net.InetSocketAddress;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -73,6 +74,25 @@ public record Kind<T>(
                     }
                     return text;
                 });
+    }
+
+    /** Some of these words, or none. */
+    public static Kind<List<String>> someOf(List<String> words) {
+        return new Kind<>(
+                "a list of " + String.join(", ", words),
+                true,
+                false,
+                texts -> {
+                    if (!words.containsAll(texts)) {
+                        throw new IllegalArgumentException("not all are of these");
+                    }
+                    return List.copyOf(texts);
+                });
+    }
+
+    /** How views are called. */
+    public static Kind<String> viewNames() {
+        return single(ViewNames.EXPECTED, text -> new ViewNames(text).pattern());
     }
 
     /** {@code auto} or a number of replicas. */

@@ -234,6 +234,15 @@ public final class Settings {
                     "retain",
                     "What becomes of a table in ClickHouse that is dropped on the source: its rows"
                             + " stay, they stay and a warning is logged, or it is dropped too.");
+    public static final Setting<String> TABLES_VIEWS =
+            optional(
+                    "tables",
+                    "views",
+                    Kind.viewNames(),
+                    "",
+                    "Name of a view of each table's current rows (`FINAL`, without walshadow's own"
+                            + " columns), which follows its table: `{database}.{table}_current`,"
+                            + " `{database}_current.{table}` or the like; none if empty.");
     public static final Setting<String> TABLES_ON_EXISTING =
             optional(
                     "tables",
@@ -364,6 +373,20 @@ public final class Settings {
                     "10s",
                     "How often the source is asked for its position and the state of the slot, by"
                             + " one query.");
+
+    /** What {@code source.signals} may name. */
+    public static final List<String> SIGNAL_COMMANDS =
+            List.of("flush", "ignore", "pause", "resume", "watermark");
+
+    public static final Setting<List<String>> SOURCE_SIGNALS =
+            optional(
+                    "source",
+                    "signals",
+                    Kind.someOf(SIGNAL_COMMANDS),
+                    "[]",
+                    "Which commands are obeyed that arrive in the stream itself, by"
+                            + " `pg_logical_emit_message(..., 'walshadow', ...)`. Whoever may call"
+                            + " that function in a followed database can give them.");
     public static final Setting<String> LOG_LEVEL =
             optional(
                     "log",
@@ -388,6 +411,7 @@ public final class Settings {
                     SOURCE_STATUS_INTERVAL,
                     SOURCE_COPY_SESSIONS,
                     SOURCE_POLL_INTERVAL,
+                    SOURCE_SIGNALS,
                     CLICKHOUSE_URL,
                     CLICKHOUSE_USER,
                     CLICKHOUSE_PASSWORD,
@@ -411,6 +435,7 @@ public final class Settings {
                     TABLES_ON_DETACH,
                     TABLES_ON_DROP,
                     TABLES_ON_EXISTING,
+                    TABLES_VIEWS,
                     TABLES_OVERSIZED,
                     TABLES_INITIAL_LOAD,
                     TRANSFORM_SALT,

@@ -123,6 +123,13 @@ final class Assembly implements AutoCloseable {
         pipeline = startPipeline(manifest, new Events(seen, loads), values);
         loads.use(pipeline);
         buffer = new TransactionBuffer(bufferOptions(), pipeline);
+        buffer.listen(
+                new Signals(
+                        configuration.get(Settings.SOURCE_SIGNALS),
+                        prepared.databases()::keeps,
+                        pipeline,
+                        prepared.pause(),
+                        manifest.durablePosition()));
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
         tables = new ReplicatedTables(pipeline, prepared.selection(), prepared.databases(), log);

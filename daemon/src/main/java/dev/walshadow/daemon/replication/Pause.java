@@ -92,6 +92,11 @@ final class Pause {
         write(answer);
     }
 
+    /** The same without waiting. */
+    void pause(String reason) {
+        change(reason);
+    }
+
     private synchronized void change(String reason) {
         if (now != null) {
             return;

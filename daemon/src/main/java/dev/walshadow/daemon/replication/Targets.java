@@ -9,6 +9,7 @@ import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
 import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.pipeline.ViewNames;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.pipeline.encode.ValueLimits;
@@ -137,7 +138,8 @@ public final class Targets {
                         TargetTables.OnExisting.valueOf(
                                 configuration
                                         .get(Settings.TABLES_ON_EXISTING)
-                                        .toUpperCase(Locale.ROOT))));
+                                        .toUpperCase(Locale.ROOT)),
+                        new ViewNames(configuration.get(Settings.TABLES_VIEWS))));
     }
 
     /**

@@ -103,6 +103,7 @@ public final class Uninstall implements AutoCloseable {
     public List<String> steps(boolean dropTables) {
         List<String> steps = new ArrayList<>();
         TargetRemoval found = target();
+        found.views().forEach(view -> steps.add("drop the view " + view + " in ClickHouse"));
         if (dropTables) {
             found.tables()
                     .forEach(table -> steps.add("drop the table " + table + " in ClickHouse"));
@@ -131,6 +132,7 @@ public final class Uninstall implements AutoCloseable {
     /** Does it. */
     public void run(boolean dropTables) throws InterruptedException {
         TargetRemoval found = target();
+        found.dropViews();
         if (dropTables) {
             found.dropTables();
         }

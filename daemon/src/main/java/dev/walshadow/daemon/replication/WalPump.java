@@ -151,7 +151,9 @@ final class WalPump implements Runnable {
     }
 
     private long floor() {
-        return Math.min(buffer.resumeFloor(handedOn), extraFloor.getAsLong());
+        return Math.min(
+                buffer.resumeFloor(handedOn),
+                Math.min(extraFloor.getAsLong(), pipeline.markerFloor()));
     }
 
     long received() {
