@@ -578,6 +578,10 @@ final class TableChanges {
             next.continueCounts(old);
         }
         tables.replace(next);
+        TargetName name = nameOf(next);
+        if (name != null && !name.equals(nameOf(old))) {
+            tables.names().announce(next, name);
+        }
         if (next.opening() != null) {
             opened.add(next);
             if (old != null) {
@@ -585,6 +589,16 @@ final class TableChanges {
             }
         }
         return next;
+    }
+
+    /** Under which its own table is in ClickHouse; null: it has none. */
+    private static @Nullable TargetName nameOf(@Nullable TargetTable table) {
+        return table == null
+                        || table.root() != null
+                        || table.mapping() == null
+                        || table.state() == TableState.DROPPED
+                ? null
+                : TargetName.of(table.mapped());
     }
 
     /**

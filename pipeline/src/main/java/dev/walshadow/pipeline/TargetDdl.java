@@ -272,7 +272,7 @@ final class TargetDdl {
                             client.execute(rename(home[0], parking));
                         }
                     });
-            names.release(table);
+            names.releaseOthers(table, name);
             claim(table, name);
         }
         until(
@@ -569,12 +569,9 @@ final class TargetDdl {
     /**
      * @throws QuarantineException if {@code owner} is to stay under the name
      */
-    private static void requireLeaving(TargetTable owner, TargetTable table, TargetName name) {
-        boolean stays =
-                owner.mapping() != null
-                        && TargetName.of(owner.mapped()).equals(name)
-                        && owner.state() != TableState.DROPPED;
-        if (stays) {
+    private void requireLeaving(TargetTable owner, TargetTable table, TargetName name) {
+        if (names.isKept(owner, name)) {
+            names.renounce(table, name);
             throw new QuarantineException(
                     PipelineCodes.NAME_COLLISION,
                     owner.label()

@@ -1,8 +1,11 @@
 package dev.walshadow.pipeline;
 
 import dev.walshadow.clickhouse.Ddl;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +22,21 @@ final class TargetNames {
     private final String metadataDatabase;
     private final long systemIdentifier;
     private final LongFunction<@Nullable TargetTable> tables;
-    private final Map<TargetName, Long> claims = new ConcurrentHashMap<>();
+
+    /** Who has a name, and behind it who takes it next. */
+    private final Map<TargetName, List<Claim>> claims = new HashMap<>();
+
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /**
+     * @param owner the table's key
+     * @param since from which commit position on
+     */
+    private record Claim(long owner, long since) {
+        boolean isOf(TargetTable table) {
+            return owner == table.key() && since <= table.fromPosition();
+        }
+    }
 
     /**
      * @param tables the generation that is current for a table's key
@@ -34,39 +51,117 @@ final class TargetNames {
     }
 
     void clear() {
-        claims.clear();
+        lock.lock();
+        try {
+            claims.clear();
+        } finally {
+            lock.unlock();
+        }
     }
 
-    /** A table is under this name. */
-    void put(TargetName name, TargetTable table) {
-        claims.put(name, table.key());
+    /**
+     * The table will be under this name once those that had it before have left. In the order of
+     * the source's commits, for a name may pass from table to table faster than ClickHouse follows.
+     */
+    void announce(TargetTable table, TargetName name) {
+        lock.lock();
+        try {
+            List<Claim> order = order(name);
+            if (!order.isEmpty() && order.getLast().owner() == table.key()) {
+                order.removeLast(); // nobody has it in between
+            }
+            order.add(new Claim(table.key(), table.fromPosition()));
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
      * Takes a name for a table, beside those that it has.
      *
-     * @return null if it has it now; else the table that has it
+     * @return null if it has it now; else the table that has it, or has it next
      */
     @Nullable TargetTable claim(TargetTable table, TargetName name) {
-        Long owner = claims.putIfAbsent(name, table.key());
-        if (owner == null || owner == table.key()) {
+        lock.lock();
+        try {
+            List<Claim> order = order(name);
+            while (!order.isEmpty()) {
+                long first = order.getFirst().owner();
+                if (first == table.key()) {
+                    return null;
+                }
+                TargetTable other = tables.apply(first);
+                if (other != null && !hasNoTarget(other)) {
+                    return other;
+                }
+                order.removeFirst();
+            }
+            order.add(new Claim(table.key(), table.fromPosition()));
             return null;
+        } finally {
+            lock.unlock();
         }
-        TargetTable other = tables.apply(owner);
-        if (other == null || (other.state() == TableState.DROPPED && other.isOpen())) {
-            claims.remove(name, owner);
-            return claim(table, name);
+    }
+
+    /** Its rows of before, if there are any, make room for whoever has the name now. */
+    private static boolean hasNoTarget(TargetTable table) {
+        return table.isOpen()
+                && (table.mapping() == null || table.state() == TableState.DROPPED);
+    }
+
+    /** Whether the table that has the name, or has it next, is to keep it. */
+    boolean isKept(TargetTable owner, TargetName name) {
+        if (owner.mapping() == null
+                || owner.state() == TableState.DROPPED
+                || !TargetName.of(owner.mapped()).equals(name)) {
+            return false;
         }
-        return other;
+        lock.lock();
+        try {
+            // else it leaves, and comes back behind others
+            return order(name).stream().filter(claim -> claim.owner() == owner.key()).count() <= 1;
+        } finally {
+            lock.unlock();
+        }
     }
 
     void releaseOthers(TargetTable table, TargetName kept) {
-        claims.entrySet()
-                .removeIf(claim -> claim.getValue() == table.key() && !claim.getKey().equals(kept));
+        lock.lock();
+        try {
+            claims.forEach((name, order) -> {
+                if (!name.equals(kept)) {
+                    order.removeIf(claim -> claim.isOf(table));
+                }
+            });
+            claims.values().removeIf(List::isEmpty);
+        } finally {
+            lock.unlock();
+        }
     }
 
+    /** Every name that the table has had up to now; those that it takes later stay announced. */
     void release(TargetTable table) {
-        claims.values().removeIf(owner -> owner == table.key());
+        lock.lock();
+        try {
+            claims.values().forEach(order -> order.removeIf(claim -> claim.isOf(table)));
+            claims.values().removeIf(List::isEmpty);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** It does not get the name. */
+    void renounce(TargetTable table, TargetName name) {
+        lock.lock();
+        try {
+            order(name).removeIf(claim -> claim.isOf(table));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private List<Claim> order(TargetName name) {
+        return claims.computeIfAbsent(name, _ -> new ArrayList<>(1));
     }
 
     /** A table in walshadow's own database that belongs to nobody else. */

@@ -350,7 +350,7 @@ public final class TargetTables {
         if (table.root() == null
                 && table.mapping() != null
                 && table.state() != TableState.DROPPED) {
-            names.put(TargetName.of(table.mapped()), table);
+            names.announce(table, TargetName.of(table.mapped()));
         }
     }
 

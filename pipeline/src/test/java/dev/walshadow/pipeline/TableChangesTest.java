@@ -316,6 +316,39 @@ final class TableChangesTest {
         }
     }
 
+    @Test
+    void aNamePassesFromTableToTableInTheOrderOfTheCommits() throws Exception {
+        int generations = 6;
+        ItemsTable first = new ItemsTable("passing", "items", 16500, 16503);
+        try (PipelineHarness h = harness("passing", first).started()) {
+            server.delayInserts(Duration.ofMillis(100));
+            long position = 0x200_0000;
+            ItemsTable now = first;
+            for (int i = 0; i <= generations; i++) {
+                h.pipeline.commit(
+                        at(position)
+                                .insert(now, i, "a", Big.inline("b"), 1)
+                                .committed(position + 0x80, 1));
+                if (i < generations) {
+                    change(h, position + 0x100, now.shape(), null);
+                    now = new ItemsTable("passing", "items", 16600 + 10 * i, 16603 + 10 * i);
+                    change(h, position + 0x180, null, now.shape());
+                    position += 0x200;
+                }
+            }
+            h.pipeline.flush();
+            server.delayInserts(Duration.ZERO);
+            assertThat(h.events).isEmpty();
+            assertThat(h.rows(now)).isEqualTo(Map.of((long) generations, "a|b|1"));
+            List<String> kept = new java.util.ArrayList<>();
+            for (int i = 1; i <= generations; i++) {
+                String name = "passing.items_dropped" + (i == 1 ? "" : "_" + i);
+                kept.add(h.client.queryValue("SELECT id FROM " + name + " FINAL"));
+            }
+            assertThat(kept).containsExactly("0", "1", "2", "3", "4", "5");
+        }
+    }
+
     private static RelationDescriptor shaped(
             RelationDescriptor like, int oid, String name, char kind, int parentOid) {
         return new RelationDescriptor(
@@ -387,8 +420,7 @@ final class TableChangesTest {
         ItemsTable leaf = new ItemsTable("hasty", "leaf", 16500, 16503);
         ItemsTable full = new ItemsTable("hasty", "leaf", 16500, 16503, 'f');
         int root = 16900;
-        AttributeDescriptor column =
-                ItemsTable.attribute(5, "c", 23, 4, true, 'i', 'p', false);
+        AttributeDescriptor column = ItemsTable.attribute(5, "c", 23, 4, true, 'i', 'p', false);
         RelationDescriptor wider = leaf.shape(leaf.locator(), List.of(column));
         RelationDescriptor widerFull = full.shape(leaf.locator(), List.of(column));
         RelationDescriptor rootBefore = shaped(leaf.shape(), root, "root", 'p', 0);
