@@ -105,8 +105,7 @@ final class TargetNames {
 
     /** Its rows of before, if there are any, make room for whoever has the name now. */
     private static boolean hasNoTarget(TargetTable table) {
-        return table.isOpen()
-                && (table.mapping() == null || table.state() == TableState.DROPPED);
+        return table.isOpen() && (table.mapping() == null || table.state() == TableState.DROPPED);
     }
 
     /** Whether the table that has the name, or has it next, is to keep it. */
