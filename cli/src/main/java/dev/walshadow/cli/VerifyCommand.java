@@ -4,7 +4,6 @@ import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.verify.TableResult;
 import dev.walshadow.daemon.verify.Verification;
 import java.io.PrintWriter;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +49,7 @@ final class VerifyCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws InterruptedException, SQLException {
+    public Integer call() throws InterruptedException {
         checkSummary(command, summary);
         Configuration configuration = ConfiguredCommand.load(command);
         PrintWriter out = command.commandLine().getOut();

@@ -56,7 +56,7 @@ class SyntheticWalTest {
         int heap = ResourceManager.HEAP;
         int insert = HeapRecordLayout.XLOG_HEAP_INSERT;
         int xact = ResourceManager.TRANSACTION;
-        wal.block(heap, insert, 700, Catalogs.PG_ATTRIBUTE, new byte[3]);
+        wal.block(heap, insert, 700, Catalogs.PG_CLASS, new byte[3]);
         wal.record(ResourceManager.RELMAP, 0, 701, map(5));
         long between = wal.record(xact, TransactionRecordLayout.XLOG_XACT_COMMIT, 700, commit());
         wal.block(heap, insert, 702, USER_TABLE, new byte[3]);

@@ -49,6 +49,32 @@ final class VerifyTest {
         }
     }
 
+    /** Their rows are nowhere in the WAL; this one cannot even be read. */
+    @Test
+    void leavesForeignPartitionsOut() throws Exception {
+        try (Installation installation = Installation.start(16)) {
+            installation.execute(
+                    "CREATE FOREIGN DATA WRAPPER nothing",
+                    "CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing",
+                    "CREATE TABLE parted (id int, \"a b\" text) PARTITION BY RANGE (id)",
+                    "CREATE TABLE near (\"a b\" text, id int)",
+                    "ALTER TABLE parted ATTACH PARTITION near FOR VALUES FROM (0) TO (100)",
+                    "CREATE FOREIGN TABLE far PARTITION OF parted FOR VALUES FROM (100) TO (200)"
+                            + " SERVER nowhere",
+                    "INSERT INTO near SELECT 'v' || i, i FROM generate_series(1, 50) i",
+                    "CREATE TABLE only_far (id int) PARTITION BY RANGE (id)",
+                    "CREATE FOREIGN TABLE farther PARTITION OF only_far DEFAULT SERVER nowhere");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            installation.execute("INSERT INTO parted VALUES (60, 'later')");
+            Verification.Outcome outcome = installation.verify();
+            assertThat(outcome.reason()).isEmpty();
+            assertThat(outcome.results())
+                    .extracting(result -> result.table() + " " + result.sourceRows())
+                    .contains("public.parted 51", "public.only_far 0");
+        }
+    }
+
     private static void namesTheFour(TableResult result) {
         assertThat(result.table().toString()).isEqualTo("public.item");
         assertThat(result.differences())

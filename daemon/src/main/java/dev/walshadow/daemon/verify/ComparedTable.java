@@ -10,14 +10,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * A table on both sides, as far as a comparison needs it.
  *
- * @param content what its rows are on the source
+ * @param from what its rows are selected from on the source, as SQL
  * @param deletedColumn the target's {@code _is_deleted} column
  * @param columns those that replicate, in source order
  * @param where which rows replicate, as SQL; empty: all
  */
 public record ComparedTable(
         RelationName source,
-        Content content,
+        String from,
         String targetDatabase,
         String targetTable,
         String deletedColumn,
@@ -54,29 +54,6 @@ public record ComparedTable(
 
     public ComparedTable {
         columns = List.copyOf(columns);
-    }
-
-    /** Which rows of the source are meant. */
-    public enum Content {
-        /** Its own, not those of tables that inherit from it. */
-        OWN,
-        /** Those of its partitions. */
-        PARTITIONS,
-        /** None: a materialized view WITH NO DATA, which cannot be read. */
-        NONE
-    }
-
-    /** What the source's rows are selected from. */
-    String from() {
-        String name =
-                SourceRows.quoteIdentifier(source.schema())
-                        + "."
-                        + SourceRows.quoteIdentifier(source.name());
-        return switch (content) {
-            case OWN -> "ONLY " + name;
-            case PARTITIONS -> name;
-            case NONE -> "(SELECT * FROM ONLY " + name + " WHERE false) nothing";
-        };
     }
 
     /** No column tells rows apart: the same row may be there more than once. */

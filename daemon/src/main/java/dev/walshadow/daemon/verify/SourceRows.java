@@ -1,11 +1,13 @@
 package dev.walshadow.daemon.verify;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.pipeline.mapping.Transform;
 import dev.walshadow.pipeline.mapping.TransformedText;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -131,6 +133,71 @@ final class SourceRows {
                             + " security",
                     e);
         }
+    }
+
+    /**
+     * What the rows of a table that replicate are selected from: its own, not those of tables that
+     * inherit from it; those of its partitions, without foreign ones, whose rows are nowhere in the
+     * WAL; none of a materialized view WITH NO DATA, which cannot be read.
+     */
+    static String from(Connection session, RelationDescriptor relation) throws SQLException {
+        String name = quoted(relation.name().schema(), relation.name().name());
+        return switch (relation.kind()) {
+            case 'p' -> fromPartitions(session, relation, name);
+            case 'm' ->
+                    isPopulated(session, relation)
+                            ? "ONLY " + name
+                            : "(SELECT * FROM ONLY " + name + " WHERE false) nothing";
+            default -> "ONLY " + name;
+        };
+    }
+
+    private static boolean isPopulated(Connection session, RelationDescriptor relation)
+            throws SQLException {
+        try (Statement statement = session.createStatement();
+                ResultSet row =
+                        statement.executeQuery(
+                                "SELECT relispopulated FROM pg_class WHERE oid = "
+                                        + Integer.toUnsignedString(relation.oid()))) {
+            return row.next() && row.getBoolean(1);
+        }
+    }
+
+    private static String fromPartitions(
+            Connection session, RelationDescriptor relation, String name) throws SQLException {
+        String columns =
+                relation.attributes().stream()
+                        .filter(attribute -> !attribute.dropped())
+                        .map(attribute -> quoteIdentifier(attribute.name()))
+                        .collect(Collectors.joining(", "));
+        // of itself a partitioned table has no rows
+        StringBuilder leaves = new StringBuilder("SELECT " + columns + " FROM ONLY " + name);
+        boolean foreign = false;
+        try (Statement statement = session.createStatement();
+                ResultSet row =
+                        statement.executeQuery(
+                                "SELECT n.nspname, c.relname, c.relkind = 'f' FROM"
+                                        + " pg_partition_tree("
+                                        + Integer.toUnsignedString(relation.oid())
+                                        + ") t JOIN pg_class c ON c.oid = t.relid JOIN"
+                                        + " pg_namespace n ON n.oid = c.relnamespace WHERE"
+                                        + " t.isleaf")) {
+            while (row.next()) {
+                if (row.getBoolean(3)) {
+                    foreign = true;
+                } else {
+                    leaves.append(" UNION ALL SELECT ")
+                            .append(columns)
+                            .append(" FROM ONLY ")
+                            .append(quoted(row.getString(1), row.getString(2)));
+                }
+            }
+        }
+        return foreign ? "(" + leaves + ") leaves" : name;
+    }
+
+    private static String quoted(String schema, String name) {
+        return quoteIdentifier(schema) + "." + quoteIdentifier(name);
     }
 
     private static String expression(ComparedTable.Column column) {

@@ -107,6 +107,7 @@ public final class Verification {
 
     /** pg_attribute.attgenerated of columns that are computed when they are read. */
     private static final char VIRTUAL = 'v';
+    private static final int SESSION_CHECK_SECONDS = 10;
 
     private final Configuration configuration;
     private final Duration timeout;
@@ -130,8 +131,24 @@ public final class Verification {
      *     all
      */
     public Outcome run(@Nullable String only, VerifyProgress progress)
-            throws InterruptedException, SQLException {
+            throws InterruptedException {
         SourceDatabase source = SourceDatabase.of(configuration);
+        try {
+            return run(source, only, progress);
+        } catch (SQLException e) {
+            throw new ConfigurationException(
+                    DaemonCodes.SOURCE_UNREACHABLE,
+                    "the source "
+                            + source.settings()
+                            + " stopped answering while tables were compared: "
+                            + e.getMessage()
+                            + "; run verify again",
+                    e);
+        }
+    }
+
+    private Outcome run(SourceDatabase source, @Nullable String only, VerifyProgress progress)
+            throws InterruptedException, SQLException {
         awaitCurrent(); // so that the ledger has what the catalogs have
         try (Connection session = source.openOrExplain();
                 ClickHouseClient client = Targets.client(configuration)) {
@@ -239,7 +256,8 @@ public final class Verification {
             } else {
                 String gap = uncovered(relation, mapping, tables);
                 if (gap == null) {
-                    compared.add(compared(relation, mapping, content(session, relation)));
+                    compared.add(
+                            compared(relation, mapping, SourceRows.from(session, relation)));
                     into.notCompared().addAll(leftOut(relation, mapping));
                 } else {
                     into.setAside().add(name + ": " + gap);
@@ -264,30 +282,26 @@ public final class Verification {
                                 new Current(session),
                                 progress);
                 for (ComparedTable table : database.getValue()) {
-                    long rows = estimatedRows(session, table);
-                    progress.tableStarted(table, results.size() + 1, plan.count(), rows * 2);
-                    TableResult result = comparison.compare(table, rows);
-                    progress.tableFinished(result);
-                    results.add(result);
+                    try {
+                        long rows = estimatedRows(session, table);
+                        progress.tableStarted(table, results.size() + 1, plan.count(), rows * 2);
+                        TableResult result = comparison.compare(table, rows);
+                        progress.tableFinished(result);
+                        results.add(result);
+                    } catch (SQLException e) {
+                        if (!session.isValid(SESSION_CHECK_SECONDS)) {
+                            throw e;
+                        }
+                        plan.setAside()
+                                .add(
+                                        table.source()
+                                                + ": the source cannot read it: "
+                                                + e.getMessage());
+                    }
                 }
             }
         }
         return results;
-    }
-
-    private static ComparedTable.Content content(Connection session, RelationDescriptor relation)
-            throws SQLException {
-        if (relation.kind() == 'p') {
-            return ComparedTable.Content.PARTITIONS;
-        }
-        boolean readable =
-                relation.kind() != 'm'
-                        || text(
-                                        session,
-                                        "SELECT relispopulated::text FROM pg_class WHERE oid = "
-                                                + Integer.toUnsignedString(relation.oid()))
-                                .equals("true");
-        return readable ? ComparedTable.Content.OWN : ComparedTable.Content.NONE;
     }
 
     /** What of a table's columns a comparison by this mapping would leave out; null if nothing. */
@@ -309,7 +323,7 @@ public final class Verification {
     }
 
     private static ComparedTable compared(
-            RelationDescriptor relation, TableMapping mapping, ComparedTable.Content content) {
+            RelationDescriptor relation, TableMapping mapping, String from) {
         Map<Integer, AttributeDescriptor> attributes = new HashMap<>();
         relation.attributes().forEach(attribute -> attributes.put(attribute.number(), attribute));
         List<ComparedTable.Column> columns = new ArrayList<>();
@@ -332,7 +346,7 @@ public final class Verification {
         }
         return new ComparedTable(
                 relation.name(),
-                content,
+                from,
                 mapping.database(),
                 mapping.table(),
                 mapping.meta().isDeleted(),
