@@ -87,8 +87,8 @@ final class VerifyCommand implements Callable<Integer> {
         }
         if (!outcome.notCompared().isEmpty()) {
             out.println(
-                    "not compared, since the configuration excludes them or they arrive as the bytes"
-                            + " that PostgreSQL stores: "
+                    "not compared, since the configuration excludes them or they arrive as the"
+                            + " bytes that PostgreSQL stores: "
                             + String.join(", ", outcome.notCompared()));
         }
         outcome.setAside().forEach(line -> out.println("not replicated: " + line));

@@ -107,6 +107,7 @@ public final class Verification {
 
     /** pg_attribute.attgenerated of columns that are computed when they are read. */
     private static final char VIRTUAL = 'v';
+
     private static final int SESSION_CHECK_SECONDS = 10;
 
     private final Configuration configuration;
@@ -130,8 +131,7 @@ public final class Verification {
      * @param only {@code schema.table}, with several databases {@code database.schema.table}; null:
      *     all
      */
-    public Outcome run(@Nullable String only, VerifyProgress progress)
-            throws InterruptedException {
+    public Outcome run(@Nullable String only, VerifyProgress progress) throws InterruptedException {
         SourceDatabase source = SourceDatabase.of(configuration);
         try {
             return run(source, only, progress);
@@ -256,8 +256,7 @@ public final class Verification {
             } else {
                 String gap = uncovered(relation, mapping, tables);
                 if (gap == null) {
-                    compared.add(
-                            compared(relation, mapping, SourceRows.from(session, relation)));
+                    compared.add(compared(relation, mapping, SourceRows.from(session, relation)));
                     into.notCompared().addAll(leftOut(relation, mapping));
                 } else {
                     into.setAside().add(name + ": " + gap);

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.SortedMap;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -250,18 +251,30 @@ final class TwoPhaseCases {
         return oldest;
     }
 
-    /** What {@code walshadow prepared --json} lists, by name. */
+    /** What {@code walshadow prepared --json} lists, by name, with the source's own words. */
     private static SortedMap<String, JsonNode> listed(Installation installation) {
+        AtomicReference<JsonNode> answer = new AtomicReference<>();
+        installation.await(
+                "the source tells its prepared transactions",
+                () -> {
+                    JsonNode told = prepared(installation);
+                    answer.set(told);
+                    return told.path("source_answers").asBoolean(false);
+                });
+        SortedMap<String, JsonNode> rows = new TreeMap<>();
+        for (JsonNode each : answer.get().path("prepared")) {
+            assertThat(each.path("database").asString("")).isEqualTo("postgres");
+            assertThat(each.path("owner").asString("")).isEqualTo("postgres");
+            rows.put(each.path("gid").asString(""), each);
+        }
+        return rows;
+    }
+
+    private static JsonNode prepared(Installation installation) {
         try {
             Installation.CommandResult result = installation.command("prepared", "--json");
             assertThat(result.exitCode()).as(result.output()).isZero();
-            SortedMap<String, JsonNode> rows = new TreeMap<>();
-            for (JsonNode each : new JsonMapper().readTree(result.output()).path("prepared")) {
-                assertThat(each.path("database").asString("")).isEqualTo("postgres");
-                assertThat(each.path("owner").asString("")).isEqualTo("postgres");
-                rows.put(each.path("gid").asString(""), each);
-            }
-            return rows;
+            return new JsonMapper().readTree(result.output());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
