@@ -142,7 +142,8 @@ final class NewcomerTest {
             throw new IllegalStateException(name + " does not run");
         }
         String pid = Long.toString(terminal.process().pid());
-        assertThat(new ProcessBuilder("kill", "-INT", pid).start().waitFor()).isZero();
+        // not SIGINT: what a script started in the background ignores that, and so do its children
+        assertThat(new ProcessBuilder("kill", "-TERM", pid).start().waitFor()).isZero();
         assertThat(terminal.process().waitFor(60, TimeUnit.SECONDS)).as(name + " ends").isTrue();
     }
 
