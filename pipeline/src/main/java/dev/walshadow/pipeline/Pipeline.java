@@ -134,8 +134,9 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             workers[i] = new DecodeWorker(i, services, inserters, steps, shared);
         }
         TableChanges changes = new TableChanges(tables, given.descriptors());
-        streamPlanner = new Planner(router(given), changes, workers, services);
-        baselinePlanner = new Planner(router(given), changes, workers, services);
+        ReentrantLock generations = new ReentrantLock();
+        streamPlanner = new Planner(router(given), changes, workers, services, generations);
+        baselinePlanner = new Planner(router(given), changes, workers, services, generations);
         planning = Thread.ofPlatform().name("planner").unstarted(this::plan);
         housekeeping = new Housekeeping(services, tables, given.quarantine(), this::watermark);
         loading = new TableLoading(this, services, tables);
@@ -222,6 +223,9 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         services.metrics().transactions.increment();
         if (changes.commitPosition() <= options.durableLsn()) {
             services.metrics().skippedTransactions.increment();
+            if (tables.loadsOnly() && !changes.ignored()) {
+                recallTruncates(changes);
+            }
             changes.close();
             return;
         }
@@ -239,6 +243,18 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         plan(
                 TransactionWork.committed(
                         changes, own == null ? null : own.change(), ledger, sequence));
+    }
+
+    /** Rows that waited for an older transaction come late, and must not survive them. */
+    private void recallTruncates(CommittedChanges durable) {
+        TruncatedTables.in(
+                durable,
+                (database, relation) -> {
+                    TargetTable table = tables.find(database, relation);
+                    if (table != null && tables.empties(table)) {
+                        table.emptied(durable.commitPosition());
+                    }
+                });
     }
 
     private void plan(TransactionWork work) throws InterruptedException {

@@ -1,15 +1,11 @@
 package dev.walshadow.pipeline;
 
-import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
-
-import dev.walshadow.base.HaltException;
-import dev.walshadow.base.LittleEndian;
-import dev.walshadow.postgres.Lsn;
 import dev.walshadow.transaction.RawRecord;
 import dev.walshadow.transaction.RecordCursor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,13 +23,26 @@ final class Planner {
     private final TableChanges changes;
     private final DecodeWorker[] workers;
     private final Services services;
+
+    /** Held while tables' generations begin, and while rows of a load are on their way to one. */
+    private final Lock generations;
+
     private final RawRecord record = new RawRecord();
     private final @Nullable Piece[] pieces;
 
     /** Tables whose rows are the transaction's at hand. */
     private final List<TargetTable> refilled = new ArrayList<>();
 
-    Planner(Router router, TableChanges changes, DecodeWorker[] workers, Services services) {
+    /**
+     * @param generations of both planners
+     */
+    Planner(
+            Router router,
+            TableChanges changes,
+            DecodeWorker[] workers,
+            Services services,
+            Lock generations) {
+        this.generations = generations;
         this.router = router;
         this.changes = changes;
         this.workers = workers;
@@ -43,6 +52,20 @@ final class Planner {
 
     /** Hands the transaction's records to the workers; waits for room in their queues. */
     void plan(TransactionWork work) throws InterruptedException {
+        if (!work.baseline) {
+            planAll(work);
+            return;
+        }
+        // none of its rows may come behind the beginning of the generation after theirs
+        generations.lockInterruptibly();
+        try {
+            planAll(work);
+        } finally {
+            generations.unlock();
+        }
+    }
+
+    private void planAll(TransactionWork work) throws InterruptedException {
         try {
             router.begin(work.changes.commitPosition());
             CatalogChange catalog = work.catalog;
@@ -91,11 +114,16 @@ final class Planner {
     /** The next generations of the tables that a commit, or somebody who asked, has changed. */
     private void planChange(TransactionWork work, CatalogChange catalog)
             throws InterruptedException {
-        for (TargetTable table : changes.apply(catalog, work.changes)) {
-            open(work, table);
-            if (table.opening() instanceof Opening.Refill) {
-                refilled.add(table);
+        generations.lockInterruptibly();
+        try {
+            for (TargetTable table : changes.apply(catalog, work.changes)) {
+                open(work, table);
+                if (table.opening() instanceof Opening.Refill) {
+                    refilled.add(table);
+                }
             }
+        } finally {
+            generations.unlock();
         }
         for (CatalogChange.Item item : catalog.items()) {
             if (item instanceof CatalogChange.Changed(RelationChange of)) {
@@ -127,45 +155,33 @@ final class Planner {
         }
         String unfit = work.baseline ? null : router.unfit(table);
         if (unfit != null) {
-            open(work, changes.load(table, work.changes.commitPosition(), unfit));
-            router.forget();
+            loadAnew(work, table, unfit);
             return;
         }
         add(table, work, stable);
     }
 
+    private void loadAnew(TransactionWork work, TargetTable table, String reason)
+            throws InterruptedException {
+        generations.lockInterruptibly();
+        try {
+            open(work, changes.load(table, work.changes.commitPosition(), reason));
+        } finally {
+            generations.unlock();
+        }
+        router.forget();
+    }
+
     /** An ordered barrier in every named table. */
     private void planTruncate(TransactionWork work, boolean stable) throws InterruptedException {
-        byte[] bytes = record.buffer();
-        int main = record.mainOffset();
-        int count =
-                record.mainLength() < TRUNCATE_RELATIONS
-                        ? -1
-                        : LittleEndian.getInt(bytes, main + TRUNCATE_COUNT);
-        if (count < 0 || count > (record.mainLength() - TRUNCATE_RELATIONS) / Integer.BYTES) {
-            throw new HaltException(
-                    PipelineCodes.DECODE_FAILED,
-                    "malformed TRUNCATE record at "
-                            + Lsn.format(record.lsn())
-                            + ": expected room for its relations, found "
-                            + record.mainLength()
-                            + " bytes with a count of "
-                            + count
-                            + "; the WAL is damaged or of an unknown version");
-        }
-        int database = LittleEndian.getInt(bytes, main + TRUNCATE_DATABASE);
-        for (int i = 0; i < count; i++) {
-            int oid = LittleEndian.getInt(bytes, main + TRUNCATE_RELATIONS + i * Integer.BYTES);
-            TargetTable table = router.byOid(database, oid);
-            if (table != null && !table.isPartitioned() && !retainsRows(table)) {
+        TruncatedTables truncated = TruncatedTables.of(record);
+        int database = truncated.databaseOid();
+        for (int i = 0; i < truncated.count(); i++) {
+            TargetTable table = router.byOid(database, truncated.relationOid(i));
+            if (table != null && changes.empties(table)) {
                 add(table, work, stable);
             }
         }
-    }
-
-    /** The rows of a partition that is emptied stay, as configured. */
-    private boolean retainsRows(TargetTable table) {
-        return table.root() != null && changes.keepsDetached();
     }
 
     private void add(TargetTable table, TransactionWork work, boolean stable)

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * From a record's storage to its table, as of the transaction's commit. A small open-addressing
- * cache by locator spares the descriptor log; it is emptied when the log has grown, and kept for
- * one transaction only while the log is ahead of the commits that are planned. Belongs to one
- * planner.
+ * cache by locator spares the descriptor log; it is emptied when the log or a table has changed,
+ * and kept for one transaction only while the log is ahead of the commits that are planned. Belongs
+ * to one planner.
  */
 final class Router {
     private static final int CAPACITY = 4096;
@@ -33,6 +33,7 @@ final class Router {
     private final @Nullable TargetTable[] routes = new @Nullable TargetTable[CAPACITY];
     private int entries;
     private long cachedLogLsn = -1;
+    private long cachedRevision = -1;
     private boolean cacheIsOfOneTransaction;
     private long commitPosition;
     private final Map<TargetTable, String> unfit = new HashMap<>();
@@ -48,9 +49,14 @@ final class Router {
     void begin(long position) {
         long logLsn = descriptors.lastLsn();
         boolean logIsAhead = logLsn > position;
-        if (logLsn != cachedLogLsn || logIsAhead || cacheIsOfOneTransaction) {
+        long revision = tables.revision();
+        if (logLsn != cachedLogLsn
+                || revision != cachedRevision
+                || logIsAhead
+                || cacheIsOfOneTransaction) {
             clear();
             cachedLogLsn = logLsn;
+            cachedRevision = revision;
         }
         cacheIsOfOneTransaction = logIsAhead;
         commitPosition = position;

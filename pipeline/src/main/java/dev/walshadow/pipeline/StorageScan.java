@@ -2,7 +2,6 @@ package dev.walshadow.pipeline;
 
 import static dev.walshadow.postgres.wal.HeapRecordLayout.*;
 
-import dev.walshadow.base.LittleEndian;
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.postgres.RelationLocator;
@@ -150,14 +149,9 @@ final class StorageScan {
     }
 
     private void truncated(RawRecord record) {
-        byte[] bytes = record.buffer();
-        int main = record.mainOffset();
-        int database = LittleEndian.getInt(bytes, main + TRUNCATE_DATABASE);
-        int room = (record.mainLength() - TRUNCATE_RELATIONS) / Integer.BYTES;
-        int count = Math.min(room, LittleEndian.getInt(bytes, main + TRUNCATE_COUNT));
-        for (int i = 0; i < count; i++) {
-            int oid = LittleEndian.getInt(bytes, main + TRUNCATE_RELATIONS + i * Integer.BYTES);
-            Seen seen = tables.get(Quarantine.key(database, oid));
+        TruncatedTables names = TruncatedTables.of(record);
+        for (int i = 0; i < names.count(); i++) {
+            Seen seen = tables.get(Quarantine.key(names.databaseOid(), names.relationOid(i)));
             if (seen != null) {
                 seen.truncated = true;
             }

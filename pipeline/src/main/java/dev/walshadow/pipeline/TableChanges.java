@@ -272,7 +272,7 @@ final class TableChanges {
                 take(tables.quarantinedAgain(leaf, shape).join(root));
             } else if (!same || isRemade(root)) {
                 joinAnew(leaf, root, shape, position, "its partitioned table changed");
-            } else if (leaf.state() == TableState.LIVE && !leaf.isStaged()) {
+            } else if (leaf.state() == TableState.LIVE && !leaf.isStaged() && !tables.loadsOnly()) {
                 join(leaf, root, shape, position);
             } else {
                 joinAnew(leaf, root, shape, position, "its partitioned table changed");
@@ -292,8 +292,9 @@ final class TableChanges {
 
     // tables
 
-    boolean keepsDetached() {
-        return tables.keepsDetached();
+    /** Whether a TRUNCATE takes the table's rows away. */
+    boolean empties(TargetTable table) {
+        return tables.empties(table);
     }
 
     private void appeared(RelationChange change, RelationDescriptor after, long position) {

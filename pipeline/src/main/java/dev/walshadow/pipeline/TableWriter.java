@@ -44,9 +44,6 @@ final class TableWriter implements HeapChanges.Handler {
     private long lastSealNanos;
     private long lastChangeNanos;
 
-    /** The commit of the last TRUNCATE that has come. */
-    private long emptiedAt;
-
     // what the handler is called for
     private @Nullable TransactionWork work;
     private ToastValues toast = (relation, value, out) -> false;
@@ -128,12 +125,7 @@ final class TableWriter implements HeapChanges.Handler {
             discard(HeapChanges.count(record));
             return;
         }
-        if (from.baseline
-                && meta.xid() != 0
-                && Long.compareUnsigned(meta.commitPosition(), emptiedAt) <= 0) {
-            // of a transaction that was open at the backup's start: it comes when the sweep is
-            // over.
-            // The backup's own rows all come before, and earlier changes may ask for their values.
+        if (isLate(from) && table.isEmptiedSince(meta.commitPosition())) {
             worker.services().metrics().droppedRecords.increment();
             return;
         }
@@ -143,7 +135,7 @@ final class TableWriter implements HeapChanges.Handler {
             return;
         }
         if (HeapChanges.isTruncate(record)) {
-            emptiedAt = meta.commitPosition();
+            table.emptied(meta.commitPosition());
         }
         if (!from.baseline && table.lastCommitLsn != meta.commitPosition()) {
             table.lastCommitLsn = meta.commitPosition();
@@ -168,6 +160,17 @@ final class TableWriter implements HeapChanges.Handler {
         } catch (RuntimeException e) {
             fail(e, meta.commitPosition(), record.lsn());
         }
+    }
+
+    /**
+     * Whether these are rows that waited for a transaction that was open at the backup's start: a
+     * TRUNCATE may be through that took them away. It waits for the backup's other rows, and
+     * earlier changes may ask for their values.
+     */
+    private boolean isLate(TransactionWork from) {
+        return from.baseline
+                && from.target == null
+                && (from.changes.xid() != 0 || table.state() != TableState.LOADING);
     }
 
     /** Of rows that a load, or the backup, has read: they are sent. */

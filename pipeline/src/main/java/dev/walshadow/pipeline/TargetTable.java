@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -87,6 +88,9 @@ final class TargetTable {
     volatile long lastCommitLsn;
 
     volatile long lastCommitMicros;
+
+    /** Commit position of the newest TRUNCATE that is known. */
+    private final AtomicLong emptiedAt = new AtomicLong();
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition acknowledged = lock.newCondition();
@@ -444,6 +448,16 @@ final class TargetTable {
         lastCommitLsn = before.lastCommitLsn;
         lastCommitMicros = before.lastCommitMicros;
         baselineLsn = before.baselineLsn;
+    }
+
+    /** A TRUNCATE of this commit position. Any thread. */
+    void emptied(long commitPosition) {
+        emptiedAt.accumulateAndGet(commitPosition, Math::max);
+    }
+
+    /** Whether what committed here is gone, by a TRUNCATE that is known. */
+    boolean isEmptiedSince(long commitPosition) {
+        return commitPosition <= emptiedAt.get();
     }
 
     void batchSealed() {

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -134,6 +135,7 @@ public final class TargetTables {
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
     private final LedgerRecorder<TargetTable> recorder =
             new LedgerRecorder<>(recorded -> write(recorded.stream().map(this::row).toList()));
+    private final AtomicLong revision = new AtomicLong();
     private volatile boolean loadsOnly;
     private boolean metadataExists;
     private boolean unfinished;
@@ -485,6 +487,12 @@ public final class TargetTables {
 
     void replace(TargetTable next) {
         tables.put(next.key(), next);
+        revision.incrementAndGet();
+    }
+
+    /** Another one after each {@link #replace}. */
+    long revision() {
+        return revision.get();
     }
 
     /** Held back too if the rules for it name columns that it has not: whose would they be? */
@@ -546,6 +554,11 @@ public final class TargetTables {
 
     boolean loadsAdded() {
         return options.loadsAdded();
+    }
+
+    /** A partitioned table has no rows of its own; those of a partition stay if configured. */
+    boolean empties(TargetTable table) {
+        return !table.isPartitioned() && !(table.root() != null && keepsDetached());
     }
 
     boolean keepsDetached() {

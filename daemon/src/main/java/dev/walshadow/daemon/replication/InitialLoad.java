@@ -344,6 +344,8 @@ final class InitialLoad implements AutoCloseable {
                         UnfinishedLoad.beginning(state, start, prepared.major()),
                         startLsn,
                         manifest);
+        // until it is known whether rows wait for transactions that are still open
+        assembly.pipeline.onlyLoad(true);
         BackupTransactions open = new BackupTransactions(prepared.major(), startLsn);
         transactions = open;
         TouchedBlocks touched = new TouchedBlocks(prepared.major(), open);

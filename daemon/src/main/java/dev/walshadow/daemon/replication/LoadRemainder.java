@@ -55,6 +55,7 @@ final class LoadRemainder {
         if (rows.isEmpty() && hasSettled(transactions)) {
             assembly.pump.observe(null, null);
             end(over);
+            assembly.pipeline.onlyLoad(false);
         } else {
             transactions.keep(state.openAtStart(), prepared.identity().systemIdentifier());
             follow(transactions, over);
@@ -98,11 +99,11 @@ final class LoadRemainder {
             assembly.pipeline.useBaselineToast(each.databaseOid(), each.values());
         }
         assembly.pump.observe(transactions::onRecord, null);
+        assembly.pipeline.onlyLoad(!rows.isEmpty());
         if (!rows.isEmpty()) {
             LOG.info("rows of transactions that are still open wait for their end");
             assembly.pump.holdFloorAt(transactions::floor);
             assembly.keepShapes();
-            assembly.pipeline.onlyLoad(true);
         }
         DeferredDelivery delivery =
                 new DeferredDelivery(
