@@ -28,7 +28,7 @@ final class AttachCheck {
     private static final String VIEW_PRIVILEGES = "CREATE DATABASE, CREATE VIEW, DROP VIEW";
 
     private final ClickHouseClient client;
-    private final TargetTables.Options options;
+    private final TargetOptions options;
     private final Map<Long, LedgerRow> ledger;
     private final boolean unfinished;
 
@@ -38,7 +38,7 @@ final class AttachCheck {
      */
     AttachCheck(
             ClickHouseClient client,
-            TargetTables.Options options,
+            TargetOptions options,
             Map<Long, LedgerRow> ledger,
             boolean unfinished) {
         this.client = client;
@@ -87,7 +87,7 @@ final class AttachCheck {
         mapped.forEach((shape, mapping) -> {
             LedgerRow row = ledger.get(Quarantine.key(shape.databaseOid(), shape.oid()));
             boolean ours = row != null && !unfinished && isFilled(row);
-            if (ours && options.onExisting() == TargetTables.OnExisting.REFUSE) {
+            if (ours && options.onExisting() == TargetOptions.OnExisting.REFUSE) {
                 problems.add(filledBefore(shape, mapping));
             } else if ((ours || row == null) && existing.contains(TargetName.of(mapping))) {
                 checkTarget(shape, mapping, problems);
@@ -214,9 +214,9 @@ final class AttachCheck {
 
     private void checkTarget(
             RelationDescriptor shape, TableMapping mapping, List<String> problems) {
-        TargetTables.OnExisting policy = options.onExisting();
+        TargetOptions.OnExisting policy = options.onExisting();
         TableShape existing = TableShape.read(client, mapping.database(), mapping.table());
-        if (existing == null || policy == TargetTables.OnExisting.REPLACE) {
+        if (existing == null || policy == TargetOptions.OnExisting.REPLACE) {
             return;
         }
         String target = Ddl.qualified(mapping.database(), mapping.table());
@@ -234,7 +234,7 @@ final class AttachCheck {
                             + " on_existing = \"replace\"), or leave "
                             + shape.label()
                             + " out by [tables] exclude");
-        } else if (policy == TargetTables.OnExisting.REFUSE
+        } else if (policy == TargetOptions.OnExisting.REFUSE
                 && ExistingTables.isFilled(client, TargetName.of(mapping))) {
             problems.add(
                     PipelineCodes.TARGET_NOT_EMPTY

@@ -13,15 +13,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Tables in ClickHouse that are where a first attach wants its own, after {@link AttachCheck} has
- * found nothing in the way: what {@link TargetTables.OnExisting} asks for is done to them.
+ * found nothing in the way: what {@link TargetOptions.OnExisting} asks for is done to them.
  */
 final class ExistingTables {
     private static final Logger LOG = LoggerFactory.getLogger(ExistingTables.class);
 
     private final ClickHouseClient client;
-    private final TargetTables.OnExisting policy;
+    private final TargetOptions.OnExisting policy;
 
-    ExistingTables(ClickHouseClient client, TargetTables.OnExisting policy) {
+    ExistingTables(ClickHouseClient client, TargetOptions.OnExisting policy) {
         this.client = client;
         this.policy = policy;
     }
@@ -50,7 +50,7 @@ final class ExistingTables {
                         .map(table -> TargetName.of(table.mapped()))
                         .collect(Collectors.toSet());
         Set<TargetName> existing = among(client, names);
-        if (policy != TargetTables.OnExisting.EMPTY) {
+        if (policy != TargetOptions.OnExisting.EMPTY) {
             existing.removeAll(ours); // else one of them may have been there before that attach
         }
         List<TargetTable> taken = new ArrayList<>();

@@ -54,7 +54,7 @@ sealed interface Opening {
      *
      * @param policy what becomes of its rows; null: as configured for dropped ones
      */
-    record Drop(@Nullable TargetTable previous, TargetTables.@Nullable OnDrop policy)
+    record Drop(@Nullable TargetTable previous, TargetOptions.@Nullable OnDrop policy)
             implements Opening {}
 
     /** Nothing can be sent any more; the rows of before stay. */

@@ -232,7 +232,8 @@ final class Resumption {
                         TableState.DROPPED,
                         Math.max(row.sinceLsn(), durablePosition + 1),
                         new Opening.Drop(
-                                null, drop ? TargetTables.OnDrop.DROP : TargetTables.OnDrop.RETAIN))
+                                null,
+                                drop ? TargetOptions.OnDrop.DROP : TargetOptions.OnDrop.RETAIN))
                 .because(TargetTables.LEFT_OUT);
     }
 

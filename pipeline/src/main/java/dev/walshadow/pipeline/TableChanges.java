@@ -509,7 +509,7 @@ final class TableChanges {
     }
 
     private void end(
-            TargetTable old, long position, TargetTables.@Nullable OnDrop policy, String reason) {
+            TargetTable old, long position, TargetOptions.@Nullable OnDrop policy, String reason) {
         take(
                 tables.generation(
                                 old.shape(),
@@ -569,7 +569,7 @@ final class TableChanges {
         end(
                 old,
                 position,
-                drop ? TargetTables.OnDrop.DROP : TargetTables.OnDrop.RETAIN,
+                drop ? TargetOptions.OnDrop.DROP : TargetOptions.OnDrop.RETAIN,
                 TargetTables.LEFT_OUT);
     }
 

@@ -499,14 +499,15 @@ final class TargetDdl {
 
     // ends
 
-    private void drop(TargetTable table, @Nullable TargetTable previous, TargetTables.OnDrop policy)
+    private void drop(
+            TargetTable table, @Nullable TargetTable previous, TargetOptions.OnDrop policy)
             throws InterruptedException {
         until(
                 table,
                 () -> {
                     dropStaging(table, previous);
                     leave(previous, table);
-                    if (policy == TargetTables.OnDrop.DROP) {
+                    if (policy == TargetOptions.OnDrop.DROP) {
                         views.remove(table);
                     }
                     for (TargetName name : places(table)) {
@@ -519,7 +520,7 @@ final class TargetDdl {
         names.release(table);
     }
 
-    private void end(TargetTable table, TargetName name, TargetTables.OnDrop policy) {
+    private void end(TargetTable table, TargetName name, TargetOptions.OnDrop policy) {
         switch (policy) {
             case RETAIN -> {}
             case WARN ->
@@ -604,7 +605,7 @@ final class TargetDdl {
         }
         List<String> differences = table.mapped().differences(existing);
         boolean inTheWay = !differences.isEmpty() || ExistingTables.isFilled(client, name);
-        if (inTheWay && tables.onExisting() == TargetTables.OnExisting.REPLACE) {
+        if (inTheWay && tables.onExisting() == TargetOptions.OnExisting.REPLACE) {
             ExistingTables.moveAside(client, name, "_replaced");
         } else if (inTheWay) {
             throw new QuarantineException(

@@ -22,7 +22,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.IntFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -44,106 +43,20 @@ public final class TargetTables {
 
     private static final Logger log = LoggerFactory.getLogger(TargetTables.class);
 
-    /**
-     * @param metadataDatabase ClickHouse database of the ledger
-     * @param sourceName what messages call the source, e.g. host:port
-     * @param rules how tables are mapped
-     * @param encoding of a source database's text, by its OID
-     * @param onDrop what becomes of a table that is dropped on the source
-     * @param keepsDetached rows of a partition that is detached, dropped or truncated stay
-     * @param loadsAdded the existing rows of tables that are added later are loaded
-     * @param onExisting what becomes of tables that are where ours are to be
-     * @param views how the views of current rows are called
-     */
-    public record Options(
-            String metadataDatabase,
-            long systemIdentifier,
-            String sourceName,
-            MappingRules rules,
-            IntFunction<SourceEncoding> encoding,
-            OnDrop onDrop,
-            boolean keepsDetached,
-            boolean loadsAdded,
-            OnExisting onExisting,
-            ViewNames views) {
-        /** Tables that are added later are loaded; nothing that exists is touched; no views. */
-        public Options(
-                String metadataDatabase,
-                long systemIdentifier,
-                String sourceName,
-                MappingRules rules,
-                IntFunction<SourceEncoding> encoding,
-                OnDrop onDrop,
-                boolean keepsDetached) {
-            this(
-                    metadataDatabase,
-                    systemIdentifier,
-                    sourceName,
-                    rules,
-                    encoding,
-                    onDrop,
-                    keepsDetached,
-                    true,
-                    OnExisting.REFUSE,
-                    ViewNames.NONE);
-        }
-
-        Options withOnExisting(OnExisting policy) {
-            return new Options(
-                    metadataDatabase,
-                    systemIdentifier,
-                    sourceName,
-                    rules,
-                    encoding,
-                    onDrop,
-                    keepsDetached,
-                    loadsAdded,
-                    policy,
-                    views);
-        }
-    }
-
-    /** A table in ClickHouse is where one of ours is to be. */
-    public enum OnExisting {
-        /** It stays as it is, and nothing is attached, unless it is empty and in shape. */
-        REFUSE,
-        /** It is emptied and used if it is in shape. */
-        EMPTY,
-        /** It is kept under another name. */
-        REPLACE
-    }
-
-    /** A table was dropped on the source. */
-    public enum OnDrop {
-        /** Its rows stay. */
-        RETAIN,
-        /** Its rows stay, and a warning is logged. */
-        WARN,
-        /** It is dropped too. */
-        DROP
-    }
-
     private final ClickHouseClient client;
-    private final Options options;
+    private final TargetOptions options;
     private final MetadataDatabase metadata;
-    private final Map<Long, LedgerRow> ledger = new ConcurrentHashMap<>();
+    private final TableLedger ledger;
     private final Map<Long, TargetTable> tables = new ConcurrentHashMap<>();
-    private final Map<Long, Written> written = new ConcurrentHashMap<>();
     private final TargetNames names;
     private final TargetViews views;
     private final Markers markers;
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
-    private final LedgerRecorder<TargetTable> recorder =
-            new LedgerRecorder<>(recorded -> write(recorded.stream().map(this::row).toList()));
     private final AtomicLong revision = new AtomicLong();
     private volatile boolean loadsOnly;
-    private boolean metadataExists;
     private boolean unfinished;
 
-    /** What the ledger says. */
-    private record Written(TableState state, long position) {}
-
-    private TargetTables(ClickHouseClient client, Options options) {
+    private TargetTables(ClickHouseClient client, TargetOptions options) {
         this.client = client;
         this.options = options;
         this.names =
@@ -157,6 +70,7 @@ public final class TargetTables {
                         options.metadataDatabase(),
                         options.systemIdentifier(),
                         options.sourceName());
+        this.ledger = new TableLedger(metadata);
     }
 
     /**
@@ -165,31 +79,27 @@ public final class TargetTables {
      * @throws ConfigurationException if it is another source's, or ClickHouse refuses access
      * @throws dev.walshadow.base.RetryException if ClickHouse does not answer
      */
-    public static TargetTables open(ClickHouseClient client, Options options) {
+    public static TargetTables open(ClickHouseClient client, TargetOptions options) {
         TargetTables opened = new TargetTables(client, options);
-        opened.metadataExists = opened.metadata.exists();
-        if (opened.metadataExists) {
-            for (LedgerRow row : opened.metadata.readTables()) {
-                opened.ledger.put(Quarantine.key(row.databaseOid(), row.relationOid()), row);
-            }
-        }
+        opened.ledger.read();
         return opened;
     }
 
     /** True if this source has been attached before: the ledger has its tables. */
     public boolean isAttached() {
-        return metadataExists && !ledger.isEmpty();
+        return ledger.exists() && !ledger.rows().isEmpty();
     }
 
     /** True if no table of the ledger waits for its baseline. */
     public boolean isComplete() {
         return isAttached()
-                && ledger.values().stream().noneMatch(row -> row.state() == TableState.LOADING);
+                && ledger.rows().values().stream()
+                        .noneMatch(row -> row.state() == TableState.LOADING);
     }
 
     /** What {@link #attach} would refuse, each with its remedy. Changes nothing. */
     public List<String> problems(Collection<RelationDescriptor> selected) {
-        return new AttachCheck(client, options, ledger, unfinished).problems(selected);
+        return new AttachCheck(client, options, ledger.rows(), unfinished).problems(selected);
     }
 
     /**
@@ -203,7 +113,7 @@ public final class TargetTables {
     /** The same, and that attach begins anew. Before {@link #attach}. */
     public void startOver() {
         leftUnfinished();
-        ledger.replaceAll((_, row) -> row.startedOver());
+        ledger.startOver();
     }
 
     /**
@@ -215,13 +125,14 @@ public final class TargetTables {
     public @Nullable String goOn(
             Collection<RelationDescriptor> selected, Partitions.Lookup parents, long baselineLsn) {
         String difference =
-                UnfinishedAttach.difference(client, options.rules(), ledger, selected, baselineLsn);
+                UnfinishedAttach.difference(
+                        client, options.rules(), ledger.rows(), selected, baselineLsn);
         if (difference != null) {
             return difference;
         }
         List<LedgerRow> rows = new ArrayList<>();
         takeAll(selected, parents, baselineLsn, rows);
-        write(rows);
+        ledger.write(rows);
         takeUpViews();
         return null;
     }
@@ -243,17 +154,16 @@ public final class TargetTables {
                     "the tables cannot be attached; nothing was changed:\n"
                             + String.join("\n", problems));
         }
-        ledger.replaceAll((_, row) -> row.startedOver());
-        metadata.create();
-        metadataExists = true;
+        ledger.startOver();
+        ledger.create();
         TargetCreation creation = new TargetCreation(client, names);
         List<LedgerRow> rows = new ArrayList<>();
         List<TargetTable> made = takeAll(selected, parents, baselineLsn, rows);
         List<TargetTable> existing =
                 new ExistingTables(client, options.onExisting()).takeOver(made, unfinishedNames());
-        rows.addAll(creation.dropUnfinished(ledger, selected, unfinished, names(existing)));
+        rows.addAll(creation.dropUnfinished(ledger.rows(), selected, unfinished, names(existing)));
         // named in the ledger before they exist: what is there afterwards is ours to drop
-        write(rows);
+        ledger.write(rows);
         creation.createAll(made, existing);
         takeUpViews();
     }
@@ -263,11 +173,11 @@ public final class TargetTables {
         views.takeUp(
                 tables.values(),
                 key -> {
-                    LedgerRow row = ledger.get(key);
+                    LedgerRow row = ledger.rows().get(key);
                     return row != null
                             && row.rootOid() == 0
                             && row.state() == TableState.DROPPED
-                            && options.onDrop() != OnDrop.DROP;
+                            && options.onDrop() != TargetOptions.OnDrop.DROP;
                 });
     }
 
@@ -275,7 +185,7 @@ public final class TargetTables {
     private Set<TargetName> unfinishedNames() {
         Set<TargetName> made = new HashSet<>();
         if (unfinished) {
-            for (LedgerRow row : ledger.values()) {
+            for (LedgerRow row : ledger.rows().values()) {
                 if (row.hasTarget()) {
                     made.add(new TargetName(row.targetDatabase(), row.targetTable()));
                 }
@@ -312,7 +222,7 @@ public final class TargetTables {
                 }
             }
             put(table);
-            rows.add(row(table));
+            rows.add(TableLedger.row(table));
         }
         return own;
     }
@@ -384,7 +294,7 @@ public final class TargetTables {
      * @param selected whether a table is to be followed
      */
     public void resume(DescriptorLog log, long durablePosition, Selected selected) {
-        Invariant.check(metadataExists, "what is resumed was attached before");
+        Invariant.check(ledger.exists(), "what is resumed was attached before");
         tables.clear();
         names.clear();
         dropUnfinished();
@@ -398,11 +308,11 @@ public final class TargetTables {
     }
 
     private void resumeRows(Resumption resumption, Selected selected, Predicate<LedgerRow> which) {
-        for (LedgerRow row : ledger.values()) {
+        for (LedgerRow row : ledger.rows().values()) {
             TargetTable table = which.test(row) ? resumption.of(row, selected) : null;
             if (table != null) {
                 put(table);
-                written.put(table.key(), new Written(row.state(), row.positionLsn()));
+                ledger.isWritten(row);
             }
         }
     }
@@ -416,7 +326,7 @@ public final class TargetTables {
             Predicate<RelationDescriptor> which) {
         for (RelationDescriptor shape : log.active(durablePosition)) {
             long key = Quarantine.key(shape.databaseOid(), shape.oid());
-            LedgerRow row = ledger.get(key);
+            LedgerRow row = ledger.rows().get(key);
             boolean known = row != null && row.state() != TableState.DROPPED;
             if (which.test(shape)
                     && !known
@@ -565,11 +475,11 @@ public final class TargetTables {
         return options.keepsDetached();
     }
 
-    OnDrop onDrop() {
+    TargetOptions.OnDrop onDrop() {
         return options.onDrop();
     }
 
-    OnExisting onExisting() {
+    TargetOptions.OnExisting onExisting() {
         return options.onExisting();
     }
 
@@ -583,53 +493,12 @@ public final class TargetTables {
 
     // the ledger
 
-    private LedgerRow row(TargetTable table) {
-        TargetTable.Pin pin = table.pin();
-        TableMapping mapping = table.isStaged() ? table.mapping() : pin.applied();
-        if (mapping == null) {
-            mapping = table.mapping();
-        }
-        TableMapping pending = pin.pending();
-        return new LedgerRow(
-                table.databaseOid(),
-                table.relationOid(),
-                table.shape().name().schema(),
-                table.shape().name().name(),
-                mapping == null ? "" : mapping.database(),
-                mapping == null ? "" : mapping.table(),
-                table.isStaged() && table.state() == TableState.LIVE
-                        ? TableState.LOADING
-                        : table.state(),
-                table.reason(),
-                table.positionLsn(),
-                table.baselineLsn(),
-                table.discardedRows.sum(),
-                mapping == null ? "" : mapping.toJson(),
-                pin.since(),
-                pending == null ? "" : pending.toJson(),
-                rootOid(table));
-    }
-
-    private static int rootOid(TargetTable table) {
-        TargetTable root = table.root();
-        return root == null ? 0 : root.relationOid();
-    }
-
     /**
      * Writes what the ledger says of a table; throws what the client throws. Tables that wait for
      * the same are written together: each insert of its own is a part of its own.
      */
     void record(TargetTable table) {
-        recorder.record(table);
-    }
-
-    private void write(List<LedgerRow> rows) {
-        metadata.writeTables(rows);
-        for (LedgerRow row : rows) {
-            long key = Quarantine.key(row.databaseOid(), row.relationOid());
-            written.put(key, new Written(row.state(), row.positionLsn()));
-            ledger.put(key, row);
-        }
+        ledger.record(table);
     }
 
     /**
@@ -638,20 +507,7 @@ public final class TargetTables {
      * @return false if there was nothing to write
      */
     boolean writeChanges() {
-        return recorder.alone(() -> {
-            List<LedgerRow> rows = new ArrayList<>();
-            for (TargetTable table : tables.values()) {
-                if (!table.isOpen() || table.isStaged()) {
-                    continue; // what is on its way writes itself
-                }
-                Written now = new Written(table.state(), table.positionLsn());
-                if (!now.equals(written.get(table.key()))) {
-                    rows.add(row(table));
-                }
-            }
-            write(rows);
-            return !rows.isEmpty();
-        });
+        return ledger.writeChanges(tables.values());
     }
 
     Markers markers() {
@@ -717,7 +573,7 @@ public final class TargetTables {
 
     /** The ledger's tables as they were written last: for a reader beside a running daemon. */
     public Collection<TableStatus> ledger() {
-        return ledger.values().stream()
+        return ledger.rows().values().stream()
                 .filter(row -> row.rootOid() == 0 || row.state() != TableState.LIVE)
                 .map(LedgerRow::status)
                 .toList();
@@ -725,7 +581,7 @@ public final class TargetTables {
 
     /** The mapping that the ledger has pinned; null for a table without one. */
     public @Nullable TableMapping ledgerMapping(int databaseOid, int relationOid) {
-        LedgerRow row = ledger.get(Quarantine.key(databaseOid, relationOid));
+        LedgerRow row = ledger.rows().get(Quarantine.key(databaseOid, relationOid));
         return row == null || row.mapping().isEmpty()
                 ? null
                 : options.rules().pinned(row.mapping());

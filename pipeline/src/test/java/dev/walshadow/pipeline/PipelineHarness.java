@@ -62,19 +62,19 @@ final class PipelineHarness implements AutoCloseable {
     }
 
     TargetTables open() {
-        return open(TargetTables.OnExisting.REFUSE);
+        return open(TargetOptions.OnExisting.REFUSE);
     }
 
-    TargetTables open(TargetTables.OnExisting policy) {
+    TargetTables open(TargetOptions.OnExisting policy) {
         return TargetTables.open(
                 client,
-                new TargetTables.Options(
+                new TargetOptions(
                                 metadata,
                                 SYSTEM,
                                 "test",
                                 MappingRules.defaults().withNames("", metadata, Map.of()),
                                 _ -> SourceEncoding.UTF8,
-                                TargetTables.OnDrop.RETAIN,
+                                TargetOptions.OnDrop.RETAIN,
                                 false)
                         .withOnExisting(policy));
     }

@@ -98,7 +98,7 @@ final class TargetTablesTest {
                     "INSERT INTO emptied_first.items (id, n, _version) VALUES (1, 2,"
                             + " pow(2, 100))",
                     "DROP DATABASE " + h.metadata + " SYNC");
-            h.tables = h.open(TargetTables.OnExisting.EMPTY);
+            h.tables = h.open(TargetOptions.OnExisting.EMPTY);
             assertThat(h.tables.problems(h.shapes)).isEmpty();
             assertThat(h.rows(items)).as("asking changes nothing").hasSize(1);
             h.attached();
@@ -121,14 +121,14 @@ final class TargetTablesTest {
                     "CREATE TABLE kept_aside.items (id Int64) ENGINE = MergeTree ORDER BY id",
                     "INSERT INTO kept_aside.items VALUES (7)",
                     "CREATE TABLE kept_aside.items_replaced (a Int8) ENGINE = Log");
-            TargetTables emptying = h.open(TargetTables.OnExisting.EMPTY);
+            TargetTables emptying = h.open(TargetOptions.OnExisting.EMPTY);
             assertThat(emptying.problems(h.shapes))
                     .singleElement()
                     .asString()
                     .contains("WS-1705")
                     .contains("name")
                     .contains("replace");
-            h.tables = h.open(TargetTables.OnExisting.REPLACE);
+            h.tables = h.open(TargetOptions.OnExisting.REPLACE);
             assertThat(h.tables.problems(h.shapes)).isEmpty();
             h.attached();
             submitRow(h, items);
@@ -148,7 +148,7 @@ final class TargetTablesTest {
                     h,
                     "ALTER TABLE emptied_twice.items ADD INDEX by_n n TYPE minmax",
                     "INSERT INTO emptied_twice.items (id, n) VALUES (1, 2)");
-            h.tables = h.open(TargetTables.OnExisting.EMPTY);
+            h.tables = h.open(TargetOptions.OnExisting.EMPTY);
             h.tables.startOver();
             h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B + 0x1000);
             assertThat(h.rows(items)).isEmpty();
@@ -161,14 +161,14 @@ final class TargetTablesTest {
         ItemsTable items = new ItemsTable("foreign", "items", 16500, 16503);
         try (PipelineHarness h = harness("foreign", items)) {
             h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B);
-            TargetTables.Options options =
-                    new TargetTables.Options(
+            TargetOptions options =
+                    new TargetOptions(
                             h.metadata,
                             PipelineHarness.SYSTEM + 1,
                             "other",
                             MappingRules.defaults().withNames("", h.metadata, Map.of()),
                             _ -> SourceEncoding.UTF8,
-                            TargetTables.OnDrop.RETAIN,
+                            TargetOptions.OnDrop.RETAIN,
                             false);
             assertThatThrownBy(() -> TargetTables.open(h.client, options))
                     .isInstanceOf(ConfigurationException.class)

@@ -8,6 +8,7 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
+import dev.walshadow.pipeline.TargetOptions;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.ViewNames;
 import dev.walshadow.pipeline.encode.SourceEncoding;
@@ -123,19 +124,19 @@ public final class Targets {
         }
         return TargetTables.open(
                 client,
-                new TargetTables.Options(
+                new TargetOptions(
                         metadata,
                         systemIdentifier,
                         source.toString(),
                         rules,
                         encoding,
-                        TargetTables.OnDrop.valueOf(
+                        TargetOptions.OnDrop.valueOf(
                                 configuration
                                         .get(Settings.TABLES_ON_DROP)
                                         .toUpperCase(Locale.ROOT)),
                         configuration.get(Settings.TABLES_ON_DETACH).equals("retain"),
                         configuration.get(Settings.TABLES_INITIAL_LOAD).equals("copy"),
-                        TargetTables.OnExisting.valueOf(
+                        TargetOptions.OnExisting.valueOf(
                                 configuration
                                         .get(Settings.TABLES_ON_EXISTING)
                                         .toUpperCase(Locale.ROOT)),
