@@ -43,6 +43,7 @@ final class PreparedReport {
             String gid, int xid, Instant prepared, String owner, String database) {}
 
     /**
+     * @param known as of before the call
      * @param handedOn end of the last record that the stream has read
      */
     ObjectNode of(JsonMapper json, Collection<PreparedTransaction> known, long handedOn) {
@@ -63,6 +64,9 @@ final class PreparedReport {
                         .toList();
         for (PreparedTransaction each : oldest) {
             SourceRow row = there.remove(each.xid());
+            if (row == null && answers) {
+                continue; // it has ended meanwhile, which the stream has yet to bring
+            }
             describe(list.addObject(), row != null ? row : fromStream(each), each.gid())
                     .put("first_lsn", Lsn.format(each.firstLsn()))
                     .put("wal_bytes", Math.max(0, handedOn - each.firstLsn()));
