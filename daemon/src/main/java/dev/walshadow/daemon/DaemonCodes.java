@@ -68,5 +68,8 @@ public final class DaemonCodes {
     /** A signal in the stream that has no effect. */
     public static final Code SIGNAL = new Code(1951);
 
+    /** Traces cannot be sent. */
+    public static final Code TRACES = new Code(1954);
+
     private DaemonCodes() {}
 }

@@ -2,6 +2,7 @@ package dev.walshadow.daemon.config;
 
 import dev.walshadow.pipeline.ViewNames;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -89,6 +90,18 @@ public record Kind<T>(
                     return List.copyOf(texts);
                 });
     }
+
+    public static final Kind<String> HTTP_URL =
+            single(
+                    "http://host:port/path, or https",
+                    text -> {
+                        URI uri = URI.create(text);
+                        if (uri.getHost() == null
+                                || !List.of("http", "https").contains(uri.getScheme())) {
+                            throw new IllegalArgumentException("no such address");
+                        }
+                        return text;
+                    });
 
     /** How views are called. */
     public static Kind<String> viewNames() {

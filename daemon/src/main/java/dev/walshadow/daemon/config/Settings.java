@@ -387,6 +387,21 @@ public final class Settings {
                     "Which commands are obeyed that arrive in the stream itself, by"
                             + " `pg_logical_emit_message(..., 'walshadow', ...)`. Whoever may call"
                             + " that function in a followed database can give them.");
+    public static final Setting<String> TRACES_URL =
+            optional(
+                    "traces",
+                    "url",
+                    Kind.HTTP_URL,
+                    null,
+                    "Where traces of sampled transactions are sent, by OTLP over HTTP, e.g."
+                            + " `http://127.0.0.1:4318/v1/traces`. Unset: nowhere.");
+    public static final Setting<Integer> TRACES_PER_MINUTE =
+            optional(
+                    "traces",
+                    "per_minute",
+                    Kind.integer(1, 6_000),
+                    "60",
+                    "Most transactions that are traced: the first after each interval.");
     public static final Setting<String> LOG_LEVEL =
             optional(
                     "log",
@@ -422,8 +437,8 @@ public final class Settings {
                     CLICKHOUSE_CLUSTER,
                     CLICKHOUSE_QUORUM,
                     STATE_DIR,
-                    BACKUP_MAX_RATE,
                     WAL_SPOOL_MAX,
+                    BACKUP_MAX_RATE,
                     BACKUP_URL,
                     BACKUP_NAME,
                     BACKUP_INITIAL_LOAD,
@@ -452,6 +467,8 @@ public final class Settings {
                     MEMORY_RECENT_VALUES,
                     HTTP_LISTEN,
                     HTTP_TOKEN_FILE,
+                    TRACES_URL,
+                    TRACES_PER_MINUTE,
                     LOG_LEVEL,
                     LOG_FORMAT);
 

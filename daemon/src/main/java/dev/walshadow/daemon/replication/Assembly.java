@@ -108,7 +108,7 @@ final class Assembly implements AutoCloseable {
                         new WalSpool.Options(
                                 state.spool(), pages, configuration.get(Settings.WAL_SPOOL_MAX)),
                         from.segmentStart());
-        RecentCommits commits = new RecentCommits(pages.majorVersion(), seen.latency);
+        RecentCommits commits = new RecentCommits(pages.majorVersion(), seen::committed);
         loads =
                 new TableLoads(
                         database,
@@ -122,7 +122,7 @@ final class Assembly implements AutoCloseable {
         values = new SourceValues(prepared.databases(), Targets.valueLimits(configuration).bytes());
         pipeline = startPipeline(manifest, new Events(seen, loads), values);
         loads.use(pipeline);
-        buffer = new TransactionBuffer(bufferOptions(), pipeline);
+        buffer = new TransactionBuffer(bufferOptions(), seen.before(pipeline));
         buffer.listen(
                 new Signals(
                         configuration.get(Settings.SOURCE_SIGNALS),

@@ -2,8 +2,11 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.daemon.monitor.CommitLatency;
 import dev.walshadow.daemon.monitor.PositionClock;
+import dev.walshadow.daemon.monitor.TransactionTraces;
 import dev.walshadow.pipeline.PipelineEvents;
 import dev.walshadow.pipeline.Watermark;
+import dev.walshadow.transaction.CommitSink;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,8 +18,35 @@ final class Observations implements PipelineEvents {
     final CommitLatency latency = new CommitLatency();
     final PositionClock clock = new PositionClock(CLOCK_SAMPLES);
 
+    private final @Nullable TransactionTraces traces;
     private volatile boolean targetReachable = true;
     private volatile String targetReason = "";
+
+    /**
+     * @param traces null: none are wanted
+     */
+    Observations(@Nullable TransactionTraces traces) {
+        this.traces = traces;
+    }
+
+    /** A commit was read. On the pump. */
+    void committed(long position, long micros) {
+        latency.committed(position, micros);
+        if (traces != null) {
+            traces.received(position);
+        }
+    }
+
+    /** What stands before the pipeline. */
+    CommitSink before(CommitSink sink) {
+        return traces == null ? sink : traces.before(sink);
+    }
+
+    void close() {
+        if (traces != null) {
+            traces.close();
+        }
+    }
 
     boolean targetReachable() {
         return targetReachable;
@@ -41,5 +71,8 @@ final class Observations implements PipelineEvents {
     @Override
     public void watermark(Watermark watermark) {
         latency.durable(watermark.durableLsn(), SourceDatabase.postgresMicrosNow());
+        if (traces != null) {
+            traces.durable(watermark.durableLsn());
+        }
     }
 }

@@ -1,6 +1,5 @@
 package dev.walshadow.daemon.replication;
 
-import dev.walshadow.daemon.monitor.CommitLatency;
 import dev.walshadow.pipeline.SourceSnapshot;
 import dev.walshadow.postgres.wal.ResourceManager;
 import dev.walshadow.postgres.wal.TransactionRecord;
@@ -13,7 +12,15 @@ import dev.walshadow.postgres.wal.WalRecord;
 final class RecentCommits {
     private static final int CAPACITY = 1 << 15;
 
-    private final CommitLatency latency;
+    /** Somebody else who wants to know. */
+    interface Told {
+        /**
+         * @param micros since 2000-01-01 UTC, by the source's clock
+         */
+        void committed(long position, long micros);
+    }
+
+    private final Told told;
     private final TransactionRecord end;
     private final int[] xids = new int[CAPACITY];
     private final long[] positions = new long[CAPACITY];
@@ -21,10 +28,10 @@ final class RecentCommits {
     private int next;
 
     /**
-     * @param latency told of every commit, too
+     * @param told of every commit, too
      */
-    RecentCommits(int majorVersion, CommitLatency latency) {
-        this.latency = latency;
+    RecentCommits(int majorVersion, Told told) {
+        this.told = told;
         end = new TransactionRecord(majorVersion);
     }
 
@@ -35,7 +42,7 @@ final class RecentCommits {
         end.wrap(record);
         if (end.isCommit()) {
             add(end.xid(), record.nextLsn());
-            latency.committed(record.nextLsn(), end.timestampMicros());
+            told.committed(record.nextLsn(), end.timestampMicros());
         }
     }
 

@@ -8,6 +8,7 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.monitor.CommitLatency;
+import dev.walshadow.daemon.monitor.TransactionTraces;
 import dev.walshadow.daemon.preflight.Findings;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
@@ -49,7 +50,7 @@ public final class Replication implements AutoCloseable {
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private final FirstAttach firstAttach;
     private final Thread worker;
-    private final Observations seen = new Observations();
+    private final Observations seen;
     private final SourceWatch watch;
 
     private volatile @Nullable Assembly assembly;
@@ -64,6 +65,7 @@ public final class Replication implements AutoCloseable {
         this.state = state;
         this.source = source;
         this.prepared = prepared;
+        this.seen = new Observations(traces(configuration, source));
         this.firstAttach = new FirstAttach(configuration, state, source, prepared, this::assemble);
         this.watch =
                 new SourceWatch(
@@ -90,6 +92,15 @@ public final class Replication implements AutoCloseable {
         replication.worker.start();
         replication.watch.start();
         return replication;
+    }
+
+    private static @Nullable TransactionTraces traces(
+            Configuration configuration, SourceDatabase source) {
+        return configuration
+                .find(Settings.TRACES_URL)
+                .map(url -> new TransactionTraces(
+                        url, configuration.get(Settings.TRACES_PER_MINUTE), source.settings().toString()))
+                .orElse(null);
     }
 
     /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
@@ -411,5 +422,6 @@ public final class Replication implements AutoCloseable {
             parts.close();
         }
         prepared.client().close();
+        seen.close();
     }
 }
