@@ -34,16 +34,17 @@ final class TracesTest {
             // spans are sent together, each five seconds
             installation.await(
                     "the transaction's trace",
-                    () -> posted.stream()
-                            .anyMatch(body -> body.contains("replicate")
-                                    && body.contains("deliver")
-                                    && body.contains("walshadow.commit_lsn")
-                                    && body.contains("walshadow.source")));
+                    () ->
+                            posted.stream()
+                                    .anyMatch(body ->
+                                            body.contains("replicate")
+                                                    && body.contains("deliver")
+                                                    && body.contains("walshadow.commit_lsn")
+                                                    && body.contains("walshadow.source")));
             collector.stop(0);
             installation.execute("INSERT INTO traced VALUES (2)");
             installation.await(
-                    "the collector is missed",
-                    () -> log(installation).contains("WS-1954"));
+                    "the collector is missed", () -> log(installation).contains("WS-1954"));
             assertThat(log(installation)).doesNotContain("Exception in thread");
             assertThat(installation.verify().reason()).isEmpty();
         } finally {

@@ -85,8 +85,7 @@ public final class TransactionTraces implements AutoCloseable {
             commitLsn = changes.commitLsn();
             records = changes.recordCount();
             bytes = changes.bytes();
-            committed =
-                    Math.min(received, POSTGRES_EPOCH_NANOS + changes.commitMicros() * 1_000L);
+            committed = Math.min(received, POSTGRES_EPOCH_NANOS + changes.commitMicros() * 1_000L);
             this.received = received;
             this.handedOver = handedOver;
         }

@@ -98,8 +98,11 @@ public final class Replication implements AutoCloseable {
             Configuration configuration, SourceDatabase source) {
         return configuration
                 .find(Settings.TRACES_URL)
-                .map(url -> new TransactionTraces(
-                        url, configuration.get(Settings.TRACES_PER_MINUTE), source.settings().toString()))
+                .map(url ->
+                        new TransactionTraces(
+                                url,
+                                configuration.get(Settings.TRACES_PER_MINUTE),
+                                source.settings().toString()))
                 .orElse(null);
     }
 
