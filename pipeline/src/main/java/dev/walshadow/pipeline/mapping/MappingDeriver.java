@@ -105,7 +105,8 @@ final class MappingDeriver {
         } catch (IllegalArgumentException e) {
             refuseFilter(String.valueOf(e.getMessage()));
         }
-        String unlogged = RowFilterCheck.unlogged(shape, columns, key);
+        String unlogged =
+                rules.keepsToast() ? null : RowFilterCheck.unlogged(shape, columns, key);
         if (unlogged != null) {
             refuseFilter(unlogged);
         }
