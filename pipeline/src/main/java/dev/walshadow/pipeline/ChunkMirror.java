@@ -137,7 +137,7 @@ final class ChunkMirror {
      * @param valueBytes more stored bytes of a value are not needed
      */
     Map<Integer, Value> fetch(TargetTable table, Collection<Integer> ids, int valueBytes) {
-        growth(table);
+        growth(table); // made if it is not there
         Map<Integer, Value> found = new HashMap<>();
         List<Integer> all = List.copyOf(ids);
         for (int from = 0; from < all.size(); from += IDS_AT_ONCE) {

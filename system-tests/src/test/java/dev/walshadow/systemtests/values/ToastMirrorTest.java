@@ -190,7 +190,7 @@ final class ToastMirrorTest {
             equal(installation);
 
             installation.stopDaemon();
-            installation.configure("[toast]\nmode = \"destination\"\n");
+            installation.configure("toast", "mode = \"destination\"");
             installation.startDaemon();
             installation.await("no copies are kept", () -> mirrors(installation).equals("0"));
             installation.execute("UPDATE keyed SET n = n + 1");
