@@ -47,7 +47,7 @@ final class ChunkMirror {
     private static final int IDS_AT_ONCE = 16_384;
 
     /** Chunks that are looked through for places that were used again, at a time. */
-    private static final long CLEANED_AT_ONCE = 4_000_000;
+    private static final long CLEANED_AT_ONCE = 1_000_000;
 
     /** Below this many new chunks it is not worth while. */
     private static final long LEAST_CLEANED = 100_000;
@@ -202,7 +202,9 @@ final class ChunkMirror {
     void forgetBelow(TargetTable table, long position, long recordLsn) {
         if (exists(table)) {
             client.execute(
-                    "DELETE FROM " + name(table).quoted() + " WHERE version < "
+                    "DELETE FROM "
+                            + name(table).quoted()
+                            + " WHERE version < "
                             + version(position)
                             + " + "
                             + Long.toUnsignedString(recordLsn));
@@ -226,8 +228,7 @@ final class ChunkMirror {
                                 + Ddl.literal(TargetNames.CHUNKS)
                                 + ")")) {
             client.execute(
-                    Ddl.dropTable(
-                            Objects.requireNonNull(row[0]), Objects.requireNonNull(row[1])));
+                    Ddl.dropTable(Objects.requireNonNull(row[0]), Objects.requireNonNull(row[1])));
         }
     }
 

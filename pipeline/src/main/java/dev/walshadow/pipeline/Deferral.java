@@ -301,11 +301,11 @@ final class Deferral {
         if (mirror != null) {
             worker.services()
                     .reachability()
-                    .until(table, () ->
+                    .until(
+                            table,
+                            () ->
                                     mirror.forgetBelow(
-                                            table,
-                                            version.commitPosition(),
-                                            version.recordLsn()));
+                                            table, version.commitPosition(), version.recordLsn()));
         }
     }
 

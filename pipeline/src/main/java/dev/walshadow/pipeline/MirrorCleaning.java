@@ -4,9 +4,9 @@ import dev.walshadow.base.WalshadowException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the copies are not kept, drops those of an earlier run: they would lack what comes now. Else
- * removes chunks from {@link ChunkMirror} that nobody can ask for any more, from the tables that
- * have doubled since. What fails is tried again in the next round.
+ * Where the copies are not kept, drops those of an earlier run: they would lack what comes now.
+ * Else removes chunks from {@link ChunkMirror} that nobody can ask for any more, from the tables
+ * that have doubled since. What fails is tried again in the next round.
  */
 final class MirrorCleaning implements AutoCloseable {
     private static final long EVERY_MILLIS = 10_000;

@@ -172,8 +172,7 @@ final class TableWriter implements HeapChanges.Handler {
     /** A chunk of the table's TOAST relation: goes at once, whatever the rows wait for. */
     private void chunk(RawRecord record, RowMeta meta, TransactionWork from)
             throws InterruptedException {
-        boolean wanted =
-                worker.services().mirror() != null && table.follows(meta.commitPosition());
+        boolean wanted = worker.services().mirror() != null && table.follows(meta.commitPosition());
         if (wanted && chunk.wrap(record.buffer(), record.dataOffset(), record.dataLength())) {
             meta.record(record.lsn(), 0);
             Batch batch = batch(from.sequence, from.baseline, meta);

@@ -8,6 +8,8 @@ import dev.walshadow.pipeline.TestTransaction.Place;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -59,7 +61,11 @@ final class ChunkMirrorTest {
         h.pipeline.flush();
     }
 
-    private static String mirrored(PipelineHarness h, ItemsTable items) {
+    private static TargetTable table(PipelineHarness h) {
+        return Objects.requireNonNull(h.tables.find(ItemsTable.DATABASE, 16500));
+    }
+
+    private static @Nullable String mirrored(PipelineHarness h, ItemsTable items) {
         return h.client.queryValue(
                 "SELECT arrayStringConcat(arraySort(groupArray(concat(toString(value), '.',"
                         + " toString(chunk)))), ' ') FROM "
@@ -133,7 +139,7 @@ final class ChunkMirrorTest {
                             .committed(0x200_0300, 1));
             h.pipeline.flush();
             ChunkMirror mirror = new ChunkMirror(h.client, h.tables.names());
-            TargetTable table = h.tables.find(ItemsTable.DATABASE, 16500);
+            TargetTable table = table(h);
             mirror.fetch(table, List.of(), 0); // it is known from then on
             mirror.clean(table, 0x200_02FF);
             assertThat(mirrored(h, items)).isEqualTo("9001.0 9001.1 9001.2 9002.0 9003.0");
@@ -155,10 +161,11 @@ final class ChunkMirrorTest {
             h.start(PipelineHarness.B);
             seed(h, items);
             ChunkMirror mirror = new ChunkMirror(h.client, h.tables.names());
-            TargetTable table = h.tables.find(ItemsTable.DATABASE, 16500);
+            TargetTable table = table(h);
             mirror.fetch(table, List.of(), 0);
             mirror.clean(table, 0x200_0300);
-            ChunkMirror.Value value = mirror.fetch(table, List.of(9001), 1 << 20).get(9001);
+            ChunkMirror.Value value =
+                    Objects.requireNonNull(mirror.fetch(table, List.of(9001), 1 << 20).get(9001));
             assertThat(value.stored().toString()).isEqualTo(VALUE);
             assertThat(value.position()).isEqualTo(0x200_0100);
             mirror.forgetBelow(table, 0x200_0100, 0);

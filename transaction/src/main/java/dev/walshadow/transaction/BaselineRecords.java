@@ -27,8 +27,7 @@ public final class BaselineRecords {
                         blockNumber,
                         RawRecordLayout.BASELINE | RawRecordLayout.HAS_BLOCK0);
         LittleEndian.putLong(out.array(), start + RawRecordLayout.LSN_OFFSET, lsn);
-        LittleEndian.putInt(
-                out.array(), start + RawRecordLayout.MAIN_LENGTH_OFFSET, Short.BYTES);
+        LittleEndian.putInt(out.array(), start + RawRecordLayout.MAIN_LENGTH_OFFSET, Short.BYTES);
         out.putShort(offsetNumber);
         return start;
     }
@@ -69,7 +68,10 @@ public final class BaselineRecords {
         return start;
     }
 
-    /** Ends the record that {@link #begin} or {@link #beginChunk} started: what follows its main data is the tuple. */
+    /**
+     * Ends the record that {@link #begin} or {@link #beginChunk} started: what follows its main
+     * data is the tuple.
+     */
     public static void end(ByteBuilder out, int start) {
         int mainLength =
                 LittleEndian.getInt(out.array(), start + RawRecordLayout.MAIN_LENGTH_OFFSET);

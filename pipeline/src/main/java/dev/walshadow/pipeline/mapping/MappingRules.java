@@ -138,7 +138,14 @@ public record MappingRules(
         TreeMap<String, String> settings = new TreeMap<>();
         settings.put("index_granularity_bytes", Integer.toString(GRANULE_BYTES));
         return new MappingRules(
-                "", "walshadow", Map.of(), Map.of(), true, settings, null, DatumRenderer.NONE,
+                "",
+                "walshadow",
+                Map.of(),
+                Map.of(),
+                true,
+                settings,
+                null,
+                DatumRenderer.NONE,
                 false);
     }
 
@@ -187,7 +194,14 @@ public record MappingRules(
         Map<RelationName, TableRule> salted = new HashMap<>();
         tables.forEach((name, rule) -> salted.put(name, rule.withHashKey(key)));
         return new MappingRules(
-                databasePrefix, metadataDatabase, schemas, salted, time64, settings, key, renderer,
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                salted,
+                time64,
+                settings,
+                key,
+                renderer,
                 keepsToast);
     }
 

@@ -14,8 +14,7 @@ import org.junit.jupiter.api.Test;
  */
 final class ToastMirrorTest {
     private static final long SEED = Long.getLong("walshadow.seed", System.nanoTime() & 0xFFFFFF);
-    private static final int MAJOR =
-            Integer.getInteger("walshadow.major", 15 + (int) (SEED % 4));
+    private static final int MAJOR = Integer.getInteger("walshadow.major", 15 + (int) (SEED % 4));
 
     private static final String MODE =
             "[toast]\nmode = \"clickhouse\"\n[memory]\nrecent_values = \"0B\"\n";
@@ -44,14 +43,16 @@ final class ToastMirrorTest {
                 + ") i";
     }
 
-    private static final String COLUMNS = "(id int NOT NULL, n int, body text, dense text, doc jsonb, lang text";
+    private static final String COLUMNS =
+            "(id int NOT NULL, n int, body text, dense text, doc jsonb, lang text";
 
     private static void create(Installation installation) throws Exception {
         installation.execute(
                 "CREATE TABLE keyed " + COLUMNS + ", PRIMARY KEY (id))",
                 "CREATE TABLE placed " + COLUMNS + ")",
                 "CREATE TABLE parted " + COLUMNS + ", PRIMARY KEY (id)) PARTITION BY HASH (id)",
-                "CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+                "CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER"
+                        + " 0)",
                 "CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER"
                         + " 1)");
         for (String table : List.of("keyed", "placed", "parted_0", "parted_1")) {
@@ -124,11 +125,7 @@ final class ToastMirrorTest {
             }
             installation.resyncAll(
                     List.of("public.keyed", "public.placed", "public.parted"),
-                    List.of(
-                            "public.keyed",
-                            "public.placed",
-                            "public.parted_0",
-                            "public.parted_1"));
+                    List.of("public.keyed", "public.placed", "public.parted_0", "public.parted_1"));
             move(installation);
             equal(installation);
         }
