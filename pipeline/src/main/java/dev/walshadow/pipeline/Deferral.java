@@ -349,6 +349,7 @@ final class Deferral {
             writer.seal();
             away("toast chunks", () -> ask(mirror), this::rescan);
         } else if (window.isSpoiled()) {
+            releasePermit();
             spoiled = true;
             table.requireLoadFilter().spoil();
         } else if (window.needsLookup()) {

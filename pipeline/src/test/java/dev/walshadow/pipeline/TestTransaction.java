@@ -106,7 +106,13 @@ final class TestTransaction implements CommittedChanges {
         data.putInt((bytes.length + 4) << 2);
         data.putBytes(bytes);
         block0 = at.block();
-        return record(table.toastLocator(), ResourceManager.HEAP, XLOG_HEAP_INSERT, main, data);
+        long lsn = nextLsn;
+        boolean loaded = baseline;
+        baseline = false; // it has its insertion's record in any case
+        record(table.toastLocator(), ResourceManager.HEAP, XLOG_HEAP_INSERT, main, data);
+        baseline = loaded;
+        nextLsn = loaded ? lsn : nextLsn;
+        return this;
     }
 
     TestTransaction insert(ItemsTable table, long id, @Nullable String text, Big big, int n) {
