@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.walshadow.daemon.verify.Verification;
 import dev.walshadow.daemon.verify.VerifyProgress;
 import dev.walshadow.testkit.Installation;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -121,6 +126,66 @@ final class HugeValuesTest {
                     MAJOR, MEGABYTES, peak >> 10);
             assertThat(peak).as("peak memory, kB").isLessThan(PEAK_KILOBYTES);
         }
+    }
+
+    /** Where the limit and the heap have room for them, by load, stream, update and reload. */
+    @Test
+    void valuesWithinTheLimitArriveExact() throws Exception {
+        try (Installation installation = Installation.start(MAJOR)) {
+            int limit = MEGABYTES * 11 / 10;
+            installation.configure("memory", "value = \"%dMB\"".formatted(limit));
+            // over what the command line says
+            installation.environment("_JAVA_OPTIONS", "-Xmx%dm".formatted(640 + 8 * limit));
+            create(installation, "whole");
+            installation.execute(
+                    "INSERT INTO whole (id, n, plain) VALUES (900, 0, %s)"
+                            .formatted(value("plain")));
+            installation.startDaemon();
+            installation.awaitStreaming();
+            same(installation);
+            insert(installation, "whole", 1001);
+            installation.execute("UPDATE whole SET n = n + 1 WHERE id >= 900");
+            same(installation);
+            installation.resync("public.whole");
+            same(installation);
+            System.out.printf(
+                    "PostgreSQL %d, exact values of %d MB: the daemon's peak memory %d MB%n",
+                    MAJOR, MEGABYTES, installation.peakMemory() >> 10);
+        }
+    }
+
+    /** Digests: the values themselves are too large to be compared here. */
+    private static void same(Installation installation) throws Exception {
+        Installation.CommandResult waited = installation.command("wait");
+        assertThat(waited.output()).doesNotContain("WS-");
+        String source =
+                "SELECT id, n, md5(small), md5(compressed), md5(plain), md5(bytes), md5(doc::text)"
+                        + " FROM whole ORDER BY id";
+        StringBuilder expected = new StringBuilder();
+        try (Connection session = installation.session();
+                Statement statement = session.createStatement();
+                ResultSet rows = statement.executeQuery(source)) {
+            while (rows.next()) {
+                expected.append(rows.getInt(1)).append(' ').append(rows.getInt(2));
+                for (int i = 3; i <= 7; i++) {
+                    expected.append(' ').append(rows.getString(i));
+                }
+                expected.append('\n');
+            }
+        }
+        String digests =
+                Stream.of("small", "compressed", "plain", "bytes", "doc")
+                        .map(name -> "ifNull(lower(hex(MD5(" + name + "))), 'null')")
+                        .collect(Collectors.joining(", ' ', "));
+        assertThat(
+                        installation
+                                .target()
+                                .query(
+                                        "SELECT concat(toString(id), ' ', toString(n), ' ', "
+                                                + digests
+                                                + ") FROM public.whole FINAL ORDER BY id SETTINGS"
+                                                + " max_block_size = 1, max_threads = 1"))
+                .isEqualTo(expected.toString());
     }
 
     private static void arrived(Installation installation) throws Exception {
