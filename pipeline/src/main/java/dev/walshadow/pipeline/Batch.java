@@ -19,6 +19,10 @@ final class Batch implements Delayed {
 
     final TargetTable table;
     final TableBlock block;
+
+    /** Of the same transactions; they are sent before the rows. */
+    @Nullable ChunkBlock chunks;
+
     final Hold streamHold = new Hold();
     final Hold baselineHold = new Hold();
     final long openedNanos;
@@ -47,6 +51,22 @@ final class Batch implements Delayed {
         this.firstPosition = firstPosition;
         this.openedNanos = nowNanos;
         this.readyNanos = nowNanos;
+    }
+
+    boolean isEmpty() {
+        return block.rows() == 0 && chunks == null;
+    }
+
+    /** Of what is sent. */
+    long bytes() {
+        ChunkBlock beside = chunks;
+        return block.bytes() + (beside == null ? 0 : beside.nativeBlock().bytes());
+    }
+
+    /** Memory that it takes. */
+    long memoryBytes() {
+        ChunkBlock beside = chunks;
+        return block.memoryBytes() + (beside == null ? 0 : beside.nativeBlock().memoryBytes());
     }
 
     /** After a refusal for now: the next attempt waits. Returns the delay. */

@@ -243,15 +243,12 @@ final class Deferral {
         } else if (takePermit()) {
             encoding.clear();
             window.fill(this::hasHead, this::removeHead);
-            if (window.isSpoiled()) {
-                spoiled = true;
-                table.requireLoadFilter().spoil();
-            } else if (window.isWide()) {
+            if (!window.isWide()) {
+                work();
+            } else {
                 releasePermit();
                 alone = true;
                 workAlone();
-            } else {
-                work();
             }
         }
     }
@@ -288,6 +285,7 @@ final class Deferral {
                 () -> {
                     table.awaitSettled();
                     Sweep.run(worker.services(), table, version);
+                    forgetChunks(version);
                 },
                 () -> {
                     if (queue.peek(change.frame)) {
@@ -295,6 +293,20 @@ final class Deferral {
                         raiseHold();
                     }
                 });
+    }
+
+    /** The TOAST relation was emptied with its table. */
+    private void forgetChunks(Sweep.Version version) throws InterruptedException {
+        ChunkMirror mirror = worker.services().mirror();
+        if (mirror != null) {
+            worker.services()
+                    .reachability()
+                    .until(
+                            table,
+                            () ->
+                                    mirror.forgetBelow(
+                                            table, version.commitPosition(), version.recordLsn()));
+        }
     }
 
     /** Runs {@code step} elsewhere, then {@code then} here. */
@@ -332,12 +344,37 @@ final class Deferral {
     // windows
 
     private void work() throws InterruptedException {
-        if (window.needsLookup()) {
+        ChunkMirror mirror = worker.services().mirror();
+        if (mirror != null && window.asksMirror()) {
+            writer.seal();
+            away("toast chunks", () -> ask(mirror), this::rescan);
+        } else if (window.isSpoiled()) {
+            releasePermit();
+            spoiled = true;
+            table.requireLoadFilter().spoil();
+        } else if (window.needsLookup()) {
             writer.seal();
             away("old values", encoding.lookUp(), this::encode);
         } else {
             encode();
         }
+    }
+
+    private void ask(ChunkMirror mirror) throws InterruptedException {
+        table.awaitSettled();
+        worker.services()
+                .reachability()
+                .until(table, () -> change.mirrored.fetch(mirror, table, valueBytes()));
+    }
+
+    /** How many stored bytes of a value may be needed. */
+    private int valueBytes() {
+        return worker.services().options().storedValueBytes();
+    }
+
+    private void rescan() throws InterruptedException {
+        window.rescan();
+        work();
     }
 
     /** Windows and their values are held in memory: few at a time, over all tables. */
@@ -369,8 +406,7 @@ final class Deferral {
             writer.seal();
             away("old keys", table::awaitSettled, this::sendHeld);
         } else if (encoding.isStale()) {
-            window.rescan();
-            work();
+            rescan();
         } else {
             windowDone();
         }

@@ -21,6 +21,7 @@ final class DeferredChange {
     private final ByteBuilder keyBytes = new ByteBuilder(64);
     private TableBlock scratch;
 
+    final MirroredValues mirrored = new MirroredValues();
     final DeferredFrame frame;
     final RowMeta meta = new RowMeta();
 
@@ -28,7 +29,7 @@ final class DeferredChange {
         this.table = writer.table();
         this.encoder = writer.encoder();
         this.heap = writer.worker().heap();
-        this.frame = new DeferredFrame(writer.worker().services().baselineToast());
+        this.frame = new DeferredFrame(writer.worker().services().baselineToast(), mirrored);
         this.scratch = encoder.newBlock();
     }
 

@@ -24,13 +24,16 @@ import dev.walshadow.transaction.ToastValues;
  */
 final class DeferredFrame implements ToastValues {
     private final BaselineToast baseline;
+    private final MirroredValues mirrored;
     private final RawRecord own = new RawRecord();
 
     /**
      * @param baseline the backup's values, for those that the change's own transaction lacks
+     * @param mirrored for those that neither has
      */
-    DeferredFrame(BaselineToast baseline) {
+    DeferredFrame(BaselineToast baseline, MirroredValues mirrored) {
         this.baseline = baseline;
+        this.mirrored = mirrored;
     }
 
     private static final int LENGTH = 0;
@@ -147,7 +150,8 @@ final class DeferredFrame implements ToastValues {
             }
             at += TOAST_HEADER_LENGTH + length;
         }
-        return appendBackups(toastRelationOid, valueId, limit, out);
+        return appendBackups(toastRelationOid, valueId, limit, out)
+                || mirrored.append(valueId, limit, commitPosition(), out);
     }
 
     /**

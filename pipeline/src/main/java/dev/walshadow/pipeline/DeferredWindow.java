@@ -38,6 +38,7 @@ final class DeferredWindow {
     private final DeferredChange change;
     private final WindowValues values;
     private final boolean knows;
+    private final boolean mirrors;
 
     private ByteBuilder bytes = new ByteBuilder(1024);
     private int at;
@@ -63,6 +64,7 @@ final class DeferredWindow {
         this.change = change;
         this.values = new WindowValues(writer.worker().services().recentValues(), writer.table());
         this.knows = writer.keepsValues();
+        this.mirrors = writer.worker().services().mirror() != null;
     }
 
     /**
@@ -107,6 +109,7 @@ final class DeferredWindow {
         number = 0;
         lookedUpBytes = 0;
         values.clear();
+        change.mirrored.clear();
         forgetScan();
     }
 
@@ -177,6 +180,11 @@ final class DeferredWindow {
         return new ValueSources(change.frame, knows ? values : null, old);
     }
 
+    /** Whether what changes lack is to be looked for by its ids first; then to be scanned anew. */
+    boolean asksMirror() {
+        return change.mirrored.isWanting();
+    }
+
     boolean needsLookup() {
         return !wanted.isEmpty();
     }
@@ -243,8 +251,12 @@ final class DeferredWindow {
                         writer.table().verdict(meta.xid(), meta.commitPosition())
                                 == LoadFilter.Verdict.SEND_WHOLE;
                 lookedUpBytes += encoder.missingBytes();
+                boolean torn = encoder.tornValue() != null;
                 for (int i = 0; i < encoder.missingCount(); i++) {
                     missing.set(encoder.missingColumn(i));
+                    if (mirrors && !torn) {
+                        change.mirrored.want(encoder.missingValueId(i));
+                    }
                 }
                 want(from);
                 want(key);

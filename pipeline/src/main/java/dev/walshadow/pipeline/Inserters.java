@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.DelayQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,6 +41,7 @@ final class Inserters implements AutoCloseable {
     private final Outcome outcome;
     private final FatalFailure fatal;
     private final TargetGate gate;
+    private final @Nullable ChunkMirror mirror;
 
     /** Tables that an INSERT is under way to, where ClickHouse takes one at a time. */
     private final Set<TargetTable> busy = ConcurrentHashMap.newKeySet();
@@ -56,6 +58,7 @@ final class Inserters implements AutoCloseable {
         this.metrics = services.metrics();
         this.fatal = services.fatal();
         this.gate = services.gate();
+        this.mirror = services.mirror();
         this.outcome = outcome;
         this.count = services.options().inserters();
     }
@@ -120,11 +123,7 @@ final class Inserters implements AutoCloseable {
         TargetName place = batch.table.place();
         long started = System.nanoTime();
         try {
-            client.insert(
-                    place.database(),
-                    place.table(),
-                    batch.block.nativeBlock(),
-                    Objects.requireNonNull(batch.token, "a sealed batch has a token"));
+            insert(batch, place, Objects.requireNonNull(batch.token, "a sealed batch has a token"));
         } catch (RetryException | ConfigurationException e) {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
@@ -145,6 +144,16 @@ final class Inserters implements AutoCloseable {
         reachability.answered(batch.table);
         unfinished.decrementAndGet();
         outcome.acknowledged(batch);
+    }
+
+    private void insert(Batch batch, TargetName place, String token) {
+        ChunkBlock chunks = batch.chunks;
+        if (chunks != null) {
+            Objects.requireNonNull(mirror, "chunks are kept").insert(batch.table, chunks, token);
+        }
+        if (batch.block.rows() > 0) {
+            client.insert(place.database(), place.table(), batch.block.nativeBlock(), token);
+        }
     }
 
     private void postpone(Batch batch, WalshadowException failure, long startedNanos) {

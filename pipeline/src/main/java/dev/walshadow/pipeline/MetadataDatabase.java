@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * tables     one row per table or partition: state, reason, pinned mapping
  * watermark  one row: how far everything is durable
  * markers    one row per named position; made by the first of them ({@link Markers})
+ * toast_D_T  chunks of a table's TOAST relation, if they are kept ({@link ChunkMirror})
  * </pre>
  */
 final class MetadataDatabase {

@@ -43,9 +43,6 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /** In the state directory: changes that wait for old values; belongs to one process. */
     static final String WAITING = "waiting";
 
-    /** What compression may add to the beginning of a value. */
-    private static final int STORED_OVERHEAD = 1024;
-
     private static final int PLAN_QUEUE = 1024;
     private static final int LEDGER_ENTRIES = 1 << 16;
     private static final long CHECK_MILLIS = 200;
@@ -75,6 +72,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     private final Inserters inserters;
     private final AsyncSteps steps;
     private final Housekeeping housekeeping;
+    private final MirrorCleaning cleaning;
     private final TableLoading loading;
 
     private final ArrayBlockingQueue<TransactionWork> toPlan = new ArrayBlockingQueue<>(PLAN_QUEUE);
@@ -104,6 +102,10 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         FatalFailure fatal = new FatalFailure(events, this::interruptAll);
         PipelineMetrics metrics = new PipelineMetrics();
         TargetReachability reachability = new TargetReachability(events, metrics, given.gate());
+        ChunkMirror mirror =
+                options.toast() == ToastMode.CLICKHOUSE
+                        ? new ChunkMirror(given.client(), tables.names())
+                        : null;
         int count = options.decodeWorkers();
         services =
                 new Services(
@@ -122,8 +124,14 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                         given.lookup(),
                         new BaselineToast(),
                         new RecentValues(options.recentValueBytes()),
+                        mirror,
                         new TargetDdl(
-                                given.client(), tables, given.quarantine(), reachability, events),
+                                given.client(),
+                                tables,
+                                given.quarantine(),
+                                reachability,
+                                events,
+                                mirror),
                         given.gate());
         publishedLsn = options.durableLsn();
         handedOver = new AtomicLong(options.durableLsn());
@@ -139,11 +147,13 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         baselinePlanner = new Planner(router(given), changes, workers, services, generations);
         planning = Thread.ofPlatform().name("planner").unstarted(this::plan);
         housekeeping = new Housekeeping(services, tables, given.quarantine(), this::watermark);
+        cleaning = new MirrorCleaning(services, tables.names(), options.durableLsn());
         loading = new TableLoading(this, services, tables);
     }
 
     private Router router(Surroundings given) {
-        return new Router(given.descriptors(), tables, events);
+        return new Router(
+                given.descriptors(), tables, events, options.toast() == ToastMode.CLICKHOUSE);
     }
 
     /** Starts the threads. {@code tables} has been attached or resumed. */
@@ -165,6 +175,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         pipeline.resumeOpenings();
         pipeline.planning.start();
         pipeline.housekeeping.start();
+        pipeline.cleaning.start();
         return pipeline;
     }
 
@@ -423,8 +434,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
 
     /** How many stored bytes of a value out of line are ever needed. */
     public int storedValueBytes() {
-        long limit = services.options().valueLimits().bytes();
-        return (int) Math.min(Integer.MAX_VALUE, limit + limit / 4 + STORED_OVERHEAD);
+        return options.storedValueBytes();
     }
 
     /** Waits until no table that was being loaded anew is; false on timeout. */
@@ -588,6 +598,18 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         }
     }
 
+    /**
+     * The manifest says now that everything up to here is durable: no commit up to it comes again.
+     */
+    public void progressKept(long durablePosition) {
+        cleaning.mayClean(durablePosition);
+    }
+
+    /** Whether copies of the TOAST relations' chunks are kept in ClickHouse. */
+    public boolean keepsChunks() {
+        return services.mirror() != null;
+    }
+
     /** The newest watermark that this process has written into ClickHouse; 0 before the first. */
     public long writtenWatermark() {
         return housekeeping.writtenLsn();
@@ -649,6 +671,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         inserters.close();
         steps.close();
         housekeeping.close();
+        cleaning.close();
         Throwable cause = services.fatal().cause();
         Throwable reason = cause == null ? new IllegalStateException("closed") : cause;
         services.stream().fail(reason);
@@ -669,6 +692,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                 }
                 inserters.awaitStopped();
                 housekeeping.awaitStopped();
+                cleaning.awaitStopped();
                 break;
             } catch (InterruptedException e) {
                 interrupted = true;

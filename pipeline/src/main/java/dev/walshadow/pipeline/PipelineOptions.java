@@ -22,7 +22,7 @@ import java.time.Duration;
  *     disk
  * @param recentValueBytes bound on large values that are kept for later versions of their rows; 0:
  *     none
- * @param resolveToast false: mode {@code disabled}, unchanged toasted columns arrive as NULL
+ * @param toast where unchanged toasted columns get their values
  * @param valueLimits the largest value that arrives exact
  */
 public record PipelineOptions(
@@ -39,7 +39,7 @@ public record PipelineOptions(
         long memoryBytes,
         long deferredMemoryBytes,
         long recentValueBytes,
-        boolean resolveToast,
+        ToastMode toast,
         ValueLimits valueLimits) {
 
     public static PipelineOptions defaults(long systemIdentifier, Path stateDirectory) {
@@ -57,8 +57,17 @@ public record PipelineOptions(
                 256L << 20,
                 32L << 20,
                 112L << 20,
-                true,
+                ToastMode.DESTINATION,
                 ValueLimits.NONE);
+    }
+
+    /** What compression may add to the beginning of a value. */
+    private static final int STORED_OVERHEAD = 1024;
+
+    /** How many stored bytes of a value out of line are ever needed. */
+    int storedValueBytes() {
+        long limit = valueLimits.bytes();
+        return (int) Math.min(Integer.MAX_VALUE, limit + limit / 4 + STORED_OVERHEAD);
     }
 
     public PipelineOptions withDurableLsn(long durableLsn) {
@@ -76,7 +85,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -95,7 +104,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -114,7 +123,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -133,7 +142,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -152,7 +161,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -171,7 +180,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -190,7 +199,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -209,7 +218,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -228,7 +237,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -247,7 +256,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -266,11 +275,11 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
-    public PipelineOptions withResolveToast(boolean resolveToast) {
+    public PipelineOptions withToast(ToastMode toast) {
         return new PipelineOptions(
                 systemIdentifier,
                 stateDirectory,
@@ -285,7 +294,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 
@@ -304,7 +313,7 @@ public record PipelineOptions(
                 memoryBytes,
                 deferredMemoryBytes,
                 recentValueBytes,
-                resolveToast,
+                toast,
                 valueLimits);
     }
 }

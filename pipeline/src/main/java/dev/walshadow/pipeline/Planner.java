@@ -2,6 +2,7 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.transaction.RawRecord;
 import dev.walshadow.transaction.RecordCursor;
+import dev.walshadow.transaction.ToastChunk;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -104,7 +105,7 @@ final class Planner {
     private void planRefills(TransactionWork work) throws InterruptedException {
         RecordCursor cursor = work.changes.records();
         while (cursor.next(record)) {
-            TargetTable table = HeapChanges.isTruncate(record) ? null : router.route(record);
+            TargetTable table = HeapChanges.isTruncate(record) ? null : route();
             if (table != null && refilled.contains(table)) {
                 add(table, work, cursor.chunkIsStable());
             }
@@ -148,7 +149,7 @@ final class Planner {
     }
 
     private void planRow(TransactionWork work, boolean stable) throws InterruptedException {
-        TargetTable table = work.target != null ? work.target : router.route(record);
+        TargetTable table = work.target != null ? work.target : route();
         if (table == null) {
             services.metrics().droppedRecords.increment();
             return;
@@ -159,6 +160,10 @@ final class Planner {
             return;
         }
         add(table, work, stable);
+    }
+
+    private @Nullable TargetTable route() {
+        return ToastChunk.isInsert(record) ? router.owner(record) : router.route(record);
     }
 
     private void loadAnew(TransactionWork work, TargetTable table, String reason)

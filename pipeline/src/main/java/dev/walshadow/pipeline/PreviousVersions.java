@@ -107,7 +107,7 @@ final class PreviousVersions {
         return sql.append(") LIMIT 1 BY ").append(keys).toString();
     }
 
-    private static void readAll(InputStream in, ByteBuilder body) throws IOException {
+    static void readAll(InputStream in, ByteBuilder body) throws IOException {
         body.clear();
         while (true) {
             body.ensure(16 << 10);

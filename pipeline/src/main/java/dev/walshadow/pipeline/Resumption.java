@@ -93,7 +93,7 @@ final class Resumption {
             return left(row, shape, then, root);
         }
         RelationDescriptor known = then;
-        return switch (TargetTables.deriveIn(root, known)) {
+        return switch (tables.deriveIn(root, known)) {
             case Derivation.Mapped mapped ->
                     tables.generation(
                                     known,
@@ -141,7 +141,7 @@ final class Resumption {
 
     private TargetTable joinAnew(
             RelationDescriptor shape, TargetTable root, long position, String reason) {
-        return switch (TargetTables.deriveIn(root, shape)) {
+        return switch (tables.deriveIn(root, shape)) {
             case Derivation.Mapped mapped ->
                     tables.generation(
                                     shape,
@@ -264,7 +264,7 @@ final class Resumption {
     }
 
     private TargetTable joinEmpty(RelationDescriptor shape, TargetTable root) {
-        return switch (TargetTables.deriveIn(root, shape)) {
+        return switch (tables.deriveIn(root, shape)) {
             case Derivation.Mapped mapped ->
                     tables.generation(
                                     shape,

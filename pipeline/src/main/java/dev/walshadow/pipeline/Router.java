@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ final class Router {
     private final DescriptorLog descriptors;
     private final TargetTables tables;
     private final PipelineEvents events;
+    private final boolean keepsChunks;
 
     private final int[] tablespaces = new int[CAPACITY];
     private final int[] databases = new int[CAPACITY];
@@ -36,13 +38,25 @@ final class Router {
     private long cachedRevision = -1;
     private boolean cacheIsOfOneTransaction;
     private long commitPosition;
+
+    /** By the storage of a TOAST relation. */
+    private final Map<RelationLocator, Optional<TargetTable>> owners = new HashMap<>();
+
     private final Map<TargetTable, String> unfit = new HashMap<>();
     private final Set<Long> settled = new HashSet<>();
 
-    Router(DescriptorLog descriptors, TargetTables tables, PipelineEvents events) {
+    /**
+     * @param keepsChunks the chunks of a followed table's TOAST relation are wanted
+     */
+    Router(
+            DescriptorLog descriptors,
+            TargetTables tables,
+            PipelineEvents events,
+            boolean keepsChunks) {
         this.descriptors = descriptors;
         this.tables = tables;
         this.events = events;
+        this.keepsChunks = keepsChunks;
     }
 
     /** The records that follow belong to a transaction with this commit position. */
@@ -74,6 +88,29 @@ final class Router {
         Arrays.fill(used, false);
         Arrays.fill(routes, null);
         entries = 0;
+        owners.clear();
+    }
+
+    /** The followed table whose TOAST relation a chunk was inserted into; null: none, drop it. */
+    @Nullable TargetTable owner(RawRecord chunk) {
+        if (!keepsChunks) {
+            return null;
+        }
+        RelationLocator locator =
+                new RelationLocator(
+                        chunk.tablespaceOid(), chunk.databaseOid(), chunk.relationNumber());
+        return owners.computeIfAbsent(locator, this::ownerOf).orElse(null);
+    }
+
+    private Optional<TargetTable> ownerOf(RelationLocator locator) {
+        RelationDescriptor toast = descriptors.find(locator, commitPosition);
+        if (toast == null) {
+            // left behind in this transaction, for a copy of the same values or for good
+            toast = descriptors.find(locator, commitPosition - 1);
+        }
+        return toast == null || toast.kind() != 't'
+                ? Optional.empty()
+                : Optional.ofNullable(byOid(toast.databaseOid(), toast.ownerRelationOid()));
     }
 
     /** The followed table that the record belongs to; null: none, drop it. */

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param queueMemory bounds planned, not yet decoded records
  * @param batchMemory bounds open and sealed batches
  * @param gate shut while ClickHouse is to be left alone
+ * @param mirror null: the chunks of TOAST relations are not kept
  * @param progress called after durable progress, outside of locks
  */
 record Services(
@@ -30,5 +31,6 @@ record Services(
         @Nullable SourceLookup lookup,
         BaselineToast baselineToast,
         RecentValues recentValues,
+        @Nullable ChunkMirror mirror,
         TargetDdl ddl,
         TargetGate gate) {}

@@ -18,7 +18,7 @@ final class Settlement implements Inserters.Outcome {
         int rows = batch.block.rows();
         PipelineMetrics metrics = services.metrics();
         metrics.batches.increment();
-        metrics.batchBytes.add(batch.block.bytes());
+        metrics.batchBytes.add(batch.bytes());
         metrics.rows.add(rows);
         metrics.tombstones.add(batch.tombstones);
         metrics.baselineRows.add(batch.baselineRows);

@@ -215,7 +215,7 @@ final class TableChanges {
 
     private void join(
             @Nullable TargetTable old, TargetTable root, RelationDescriptor leaf, long position) {
-        switch (TargetTables.deriveIn(root, leaf)) {
+        switch (tables.deriveIn(root, leaf)) {
             case Derivation.Mapped mapped ->
                     take(
                             tables.generation(
@@ -236,7 +236,7 @@ final class TableChanges {
             RelationDescriptor leaf,
             long position,
             String reason) {
-        switch (TargetTables.deriveIn(root, leaf)) {
+        switch (tables.deriveIn(root, leaf)) {
             case Derivation.Mapped mapped -> {
                 LOG.info("{} is loaded into {}: {}", leaf.label(), root.label(), reason);
                 take(
@@ -418,7 +418,10 @@ final class TableChanges {
         boolean byTid = old.mapping() != null && old.mapped().isKeyless();
         return switch (scan.content(change)) {
             case KEPT -> false;
-            case COPIED -> byTid || after.kind() == 'm';
+            case COPIED ->
+                    byTid
+                            || after.kind() == 'm'
+                            || (tables.rules().keepsToast() && after.toastRelationOid() != 0);
             case EMPTIED -> byTid && old.root() != null && tables.keepsDetached();
             case REPLACED, UNKNOWN -> true;
         };

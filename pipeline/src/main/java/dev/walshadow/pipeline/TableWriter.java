@@ -10,6 +10,7 @@ import dev.walshadow.pipeline.encode.TableBlock;
 import dev.walshadow.pipeline.encode.ValueSources;
 import dev.walshadow.postgres.heap.TupleView;
 import dev.walshadow.transaction.RawRecord;
+import dev.walshadow.transaction.ToastChunk;
 import dev.walshadow.transaction.ToastValues;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -44,6 +45,8 @@ final class TableWriter implements HeapChanges.Handler {
     private long lastSealNanos;
     private long lastChangeNanos;
 
+    private final ToastChunk chunk = new ToastChunk();
+
     // what the handler is called for
     private @Nullable TransactionWork work;
     private ToastValues toast = (relation, value, out) -> false;
@@ -59,7 +62,7 @@ final class TableWriter implements HeapChanges.Handler {
         this.learner =
                 recent.largest() == 0
                                 || encoder.mapping().filter() != null
-                                || !worker.services().options().resolveToast()
+                                || worker.services().options().toast() == ToastMode.DISABLED
                         ? null
                         : recent.learner(table);
         this.lastSealNanos = System.nanoTime() - (1L << 40);
@@ -121,6 +124,10 @@ final class TableWriter implements HeapChanges.Handler {
     /** One record of {@code from}; {@code meta} has its transaction. */
     void record(RawRecord record, RowMeta meta, TransactionWork from, ToastValues values)
             throws InterruptedException {
+        if (ToastChunk.isInsert(record)) {
+            chunk(record, meta, from);
+            return;
+        }
         if (!table.follows(meta.commitPosition())) {
             discard(HeapChanges.count(record));
             return;
@@ -159,6 +166,23 @@ final class TableWriter implements HeapChanges.Handler {
             throw e;
         } catch (RuntimeException e) {
             fail(e, meta.commitPosition(), record.lsn());
+        }
+    }
+
+    /** A chunk of the table's TOAST relation: goes at once, whatever the rows wait for. */
+    private void chunk(RawRecord record, RowMeta meta, TransactionWork from)
+            throws InterruptedException {
+        boolean wanted = worker.services().mirror() != null && table.follows(meta.commitPosition());
+        if (wanted && chunk.wrap(record.buffer(), record.dataOffset(), record.dataLength())) {
+            meta.record(record.lsn(), 0);
+            Batch batch = batch(from.sequence, from.baseline, meta);
+            ChunkBlock chunks = batch.chunks;
+            if (chunks == null) {
+                chunks = new ChunkBlock();
+                batch.chunks = chunks;
+            }
+            chunks.append(chunk, record, meta.commitPosition());
+            grown(record.length());
         }
     }
 
@@ -242,7 +266,7 @@ final class TableWriter implements HeapChanges.Handler {
      */
     boolean fillsMissing() {
         Services services = worker.services();
-        return !services.options().resolveToast()
+        return services.options().toast() == ToastMode.DISABLED
                 && table.state() != TableState.LOADING
                 && !services.baselineToast().isHeld()
                 && encoder.tornValue() == null;
@@ -318,8 +342,8 @@ final class TableWriter implements HeapChanges.Handler {
             seal();
         } else if (unreserved >= RESERVE_STEP_BYTES) {
             unreserved = 0;
-            long bytes = batch.block.bytes();
-            long memory = batch.block.memoryBytes();
+            long bytes = batch.bytes();
+            long memory = batch.memoryBytes();
             worker.reserve(batch, Math.max(0, memory - batch.bytesReserved));
             if (open == batch && bytes >= limits.bytes()) {
                 seal();
@@ -343,7 +367,7 @@ final class TableWriter implements HeapChanges.Handler {
         open = null;
         lastSealNanos = System.nanoTime();
         lastChangeNanos = lastSealNanos;
-        if (batch.block.rows() == 0) {
+        if (batch.isEmpty()) {
             worker.settle(batch);
         } else if (!table.follows(batch.firstPosition)) {
             discard(batch.block.rows());
@@ -421,6 +445,9 @@ final class TableWriter implements HeapChanges.Handler {
     private long sealIn(Batch batch, long now, boolean idle) {
         if (idle && worker.isUrgent()) {
             return 0;
+        }
+        if (!table.isOpen()) {
+            return Long.MAX_VALUE; // it has chunks only, and somebody waits for a pause
         }
         int inFlight = table.batchesInFlight();
         if (inFlight >= MAX_SMALL_IN_FLIGHT) {

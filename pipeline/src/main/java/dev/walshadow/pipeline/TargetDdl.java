@@ -29,13 +29,18 @@ final class TargetDdl {
     private final Quarantine quarantine;
     private final TargetReachability reachability;
     private final PipelineEvents events;
+    private final @Nullable ChunkMirror mirror;
 
+    /**
+     * @param mirror null: chunks of TOAST relations are not kept
+     */
     TargetDdl(
             ClickHouseClient client,
             TargetTables tables,
             Quarantine quarantine,
             TargetReachability reachability,
-            PipelineEvents events) {
+            PipelineEvents events,
+            @Nullable ChunkMirror mirror) {
         this.client = client;
         this.tables = tables;
         this.names = tables.names();
@@ -43,6 +48,7 @@ final class TargetDdl {
         this.quarantine = quarantine;
         this.reachability = reachability;
         this.events = events;
+        this.mirror = mirror;
     }
 
     /**
@@ -103,9 +109,17 @@ final class TargetDdl {
                             table.mapped()
                                     .toDdl(name.database(), name.table(), names.comment(table)));
                     mark(table, name);
+                    forgetChunks(table, table.fromPosition());
                     table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
                 });
+    }
+
+    /** Values of before this commit are nobody's any more. */
+    private void forgetChunks(TargetTable table, long position) {
+        if (mirror != null && !table.isPartitioned()) {
+            mirror.forgetBelow(table, position, 0);
+        }
     }
 
     /** The table was followed before, and has changed since. */
@@ -376,6 +390,7 @@ final class TargetDdl {
                             table.relationOid(),
                             table.place(),
                             table.requireLoadFilter().containedTo());
+                    forgetChunks(table, table.requireLoadFilter().containedTo());
                     dropCopies(table, table.place());
                     table.pin(new TargetTable.Pin(table.mapped(), arrivedBelow(table), null));
                     table.unstage(table.place());
@@ -464,6 +479,8 @@ final class TargetDdl {
                                         : rename(staging, name));
                     }
                     mark(table, name);
+                    LoadFilter load = table.loadFilter();
+                    forgetChunks(table, load == null ? table.fromPosition() : load.containedTo());
                     table.pin(new TargetTable.Pin(table.mapped(), arrivedBelow(table), null));
                     table.unstage(name);
                     tables.record(table);
@@ -512,6 +529,9 @@ final class TargetDdl {
                     }
                     for (TargetName name : places(table)) {
                         end(table, name, policy);
+                    }
+                    if (mirror != null) {
+                        mirror.drop(table);
                     }
                     table.pin(new TargetTable.Pin(table.mapping(), table.fromPosition(), null));
                     tables.record(table);

@@ -19,6 +19,9 @@ final class TargetNames {
 
     private static final String VIEW = ", view ";
 
+    /** How the comment of a table of TOAST chunks ends. */
+    static final String CHUNKS = ", TOAST chunks";
+
     private final String metadataDatabase;
     private final long systemIdentifier;
     private final LongFunction<@Nullable TargetTable> tables;
@@ -186,6 +189,11 @@ final class TargetNames {
 
     String stagingComment(TargetTable table) {
         return mark() + oids(table) + ", loading";
+    }
+
+    /** Of the table that has the chunks of its TOAST relation. */
+    String chunksComment(TargetTable table) {
+        return mark() + oids(table) + CHUNKS;
     }
 
     boolean isMarkOf(TargetTable table, String comment) {

@@ -436,12 +436,12 @@ public final class TargetTables {
     }
 
     /** The same for a partition of {@code root}. */
-    static Derivation deriveIn(TargetTable root, RelationDescriptor leaf) {
+    Derivation deriveIn(TargetTable root, RelationDescriptor leaf) {
         TableMapping mapping = root.mapping();
         return mapping == null
                 ? new Derivation.HeldBack(
                         List.of(root.label() + " is not replicated: " + root.reason()))
-                : PartitionMapping.of(mapping, leaf);
+                : PartitionMapping.of(mapping, leaf, options.rules().keepsToast());
     }
 
     /** How tables are mapped. */

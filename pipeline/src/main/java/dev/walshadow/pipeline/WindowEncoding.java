@@ -210,7 +210,7 @@ final class WindowEncoding implements HeapChanges.Handler {
             encoder.appendRow(batch.block, tuple, change.meta, window.sources(old));
             services.metrics().oldValueRows.increment();
             remember(key, batch.block);
-        } else if (!services.options().resolveToast()) {
+        } else if (services.options().toast() == ToastMode.DISABLED) {
             fill(batch, tuple);
             remember(key, batch.block);
         } else if (asksSource) {

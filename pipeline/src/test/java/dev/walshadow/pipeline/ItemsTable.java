@@ -43,6 +43,35 @@ record ItemsTable(String schema, String name, int oid, int toastOid, char identi
         return new RelationLocator(1663, DATABASE, oid);
     }
 
+    RelationLocator toastLocator() {
+        return new RelationLocator(1663, DATABASE, toastOid);
+    }
+
+    RelationDescriptor toastShape() {
+        return new RelationDescriptor(
+                toastOid,
+                DATABASE,
+                new RelationName("pg_toast", "pg_toast_" + oid),
+                't',
+                'p',
+                toastLocator(),
+                0,
+                oid,
+                'n',
+                "heap",
+                0,
+                List.of(
+                        attribute(1, "chunk_id", 26, 4, true, 'i', 'p', false),
+                        attribute(2, "chunk_seq", 23, 4, true, 'i', 'p', false),
+                        attribute(3, "chunk_data", 17, -1, false, 'i', 'p', false)),
+                List.of(),
+                List.of(),
+                List.of(
+                        type(26, "oid", 'N', 4, true, 'i'),
+                        type(23, "int4", 'N', 4, true, 'i'),
+                        type(17, "bytea", 'U', -1, false, 'i')));
+    }
+
     RelationDescriptor shape() {
         return shape(locator(), List.of());
     }

@@ -334,7 +334,7 @@ final class OldValuesTest {
     void modeDisabledFillsNull() throws Exception {
         ItemsTable items = new ItemsTable("disabled", "items", 16500, 16503);
         try (PipelineHarness h = harness("disabled", items)) {
-            tuned(h, options -> options.withResolveToast(false));
+            tuned(h, options -> options.withToast(ToastMode.DISABLED));
             h.started();
             seed(h, items);
             h.pipeline.commit(
@@ -378,7 +378,7 @@ final class OldValuesTest {
     void modeDisabledFindsWhatCameBeforeTheStream() throws Exception {
         ItemsTable items = new ItemsTable("before", "items", 16500, 16503);
         try (PipelineHarness h = harness("before", items)) {
-            tuned(h, options -> options.withResolveToast(false));
+            tuned(h, options -> options.withToast(ToastMode.DISABLED));
             h.started();
             h.pipeline.useBaselineToast(
                     ItemsTable.DATABASE,
@@ -404,7 +404,7 @@ final class OldValuesTest {
     void modeDisabledSkipsADeliveredRowWhoseChunksDoNotComeAgain() throws Exception {
         ItemsTable items = new ItemsTable("again", "items", 16500, 16503);
         try (PipelineHarness h = harness("again", items)) {
-            tuned(h, options -> options.withResolveToast(false));
+            tuned(h, options -> options.withToast(ToastMode.DISABLED));
             h.started();
             seed(h, items);
             h.pipeline.close();

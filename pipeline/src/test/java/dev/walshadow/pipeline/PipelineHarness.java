@@ -53,10 +53,13 @@ final class PipelineHarness implements AutoCloseable {
                         ClickHouseOptions.at(url)
                                 .withTimeouts(Duration.ofSeconds(2), Duration.ofSeconds(60)));
         descriptors = DescriptorLog.open(state.resolve("desclog"), SYSTEM);
+        List<RelationDescriptor> described = new ArrayList<>();
         for (ItemsTable table : followed) {
             shapes.add(table.shape());
+            described.add(table.toastShape());
         }
-        descriptors.append(1, shapes, List.of(), ItemsTable.DATABASE);
+        described.addAll(shapes);
+        descriptors.append(1, described, List.of(), ItemsTable.DATABASE);
         tables = open();
         quarantine = Quarantine.open(state, SYSTEM);
     }

@@ -60,6 +60,7 @@ final class PipelinePropertyTest {
             new ItemsTable(name, "three", 16700, 16703)
         };
         History history = new History(random, tables);
+        ToastMode mode = seed % 2 == 0 ? ToastMode.CLICKHOUSE : ToastMode.DESTINATION;
         try (PipelineHarness h = new PipelineHarness(directory, server.url(), name, tables)) {
             h.tune =
                     options ->
@@ -70,6 +71,7 @@ final class PipelinePropertyTest {
                                     .withQueueBytes(1_000 + random.nextInt(100_000))
                                     .withDeferredMemoryBytes(500 + random.nextInt(20_000))
                                     .withRecentValueBytes(random.nextInt(3) * 200_000L)
+                                    .withToast(mode)
                                     .withIdleSealInterval(Duration.ofMillis(random.nextInt(10)));
             h.attached();
             boolean loading = true;
@@ -90,6 +92,9 @@ final class PipelinePropertyTest {
                     if (random.nextBoolean()) {
                         h.pipeline.flush();
                         check(seed, history, h, tables);
+                        if (mode == ToastMode.CLICKHOUSE) {
+                            clean(h, tables);
+                        }
                     }
                     h.restart();
                     for (int i = 0; i < sent; i++) {
@@ -107,6 +112,17 @@ final class PipelinePropertyTest {
                     .allMatch(event -> event.startsWith("reachable"));
             assertThat(h.pipeline.metrics().heldBytes()).as("seed %d", seed).isZero();
             assertThat(h.pipeline.metrics().deferredBytes()).as("seed %d", seed).isZero();
+        }
+    }
+
+    /** Chunks that are superseded go. */
+    private static void clean(PipelineHarness h, ItemsTable[] tables) {
+        ChunkMirror mirror = new ChunkMirror(h.client, h.tables.names());
+        for (ItemsTable table : tables) {
+            TargetTable target =
+                    Objects.requireNonNull(h.tables.find(ItemsTable.DATABASE, table.oid()));
+            mirror.fetch(target, List.of(), 0); // it is known from then on
+            mirror.clean(target, h.pipeline.watermark().durableLsn());
         }
     }
 
@@ -180,13 +196,20 @@ final class PipelinePropertyTest {
                 for (Map.Entry<Long, Row> entry : baseline.get(i).entrySet()) {
                     Row row = entry.getValue();
                     if (row.valueId != 0) {
-                        chunk.toast(row.valueId, row.big);
+                        toast(chunk, tables[i], row);
                     }
                     chunk.insert(tables[i], entry.getKey(), row.text, big(row), row.n);
                 }
                 last = h.pipeline.submitBaseline(chunk);
             }
             h.pipeline.awaitBaseline(last);
+        }
+
+        /** An id that is used again has its place again. */
+        private static void toast(TestTransaction tx, ItemsTable table, Row row) {
+            TestTransaction.Place place =
+                    new TestTransaction.Place(row.valueId / 100, 1 + row.valueId % 100);
+            tx.toast(row.valueId, row.big).chunk(table, row.valueId, 0, row.big, place);
         }
 
         private Row row(boolean toasted) {
@@ -227,7 +250,7 @@ final class PipelinePropertyTest {
                 changes.add(change(random.nextInt(tables.length)));
             }
             long first = nextLsn;
-            long commit = first + 8L * count + 64;
+            long commit = first + 16L * count + 64;
             nextLsn = commit + 64;
             position = commit;
             boolean spilled = random.nextBoolean();
@@ -283,7 +306,7 @@ final class PipelinePropertyTest {
             now.put(free, row);
             return tx -> {
                 if (row.valueId != 0) {
-                    tx.toast(row.valueId, row.big);
+                    toast(tx, table, row);
                 }
                 tx.insert(table, free, row.text, big(row), row.n);
             };
@@ -299,7 +322,7 @@ final class PipelinePropertyTest {
             now.put(id, next);
             return tx -> {
                 if (next.valueId != 0 && next.valueId != old.valueId) {
-                    tx.toast(next.valueId, next.big);
+                    toast(tx, table, next);
                 }
                 tx.update(table, oldId, id, next.text, big(next), next.n);
             };

@@ -90,6 +90,31 @@ final class TestTransaction implements CommittedChanges {
         return toast(valueId, text);
     }
 
+    /** A chunk as it is inserted into the table's TOAST relation; {@link #toast} finds it not. */
+    TestTransaction chunk(ItemsTable table, int valueId, int sequence, String text, Place at) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        ByteBuilder main = new ByteBuilder(16);
+        main.putShort(at.offset());
+        main.putByte(XLH_INSERT_CONTAINS_NEW_TUPLE | XLH_INSERT_ON_TOAST_RELATION);
+        ByteBuilder data = new ByteBuilder(64);
+        data.putShort(3); // attributes
+        data.putShort(2); // HEAP_HASVARWIDTH
+        data.putByte(24); // t_hoff
+        data.putZeros(1);
+        data.putInt(valueId);
+        data.putInt(sequence);
+        data.putInt((bytes.length + 4) << 2);
+        data.putBytes(bytes);
+        block0 = at.block();
+        long lsn = nextLsn;
+        boolean loaded = baseline;
+        baseline = false; // it has its insertion's record in any case
+        record(table.toastLocator(), ResourceManager.HEAP, XLOG_HEAP_INSERT, main, data);
+        baseline = loaded;
+        nextLsn = loaded ? lsn : nextLsn;
+        return this;
+    }
+
     TestTransaction insert(ItemsTable table, long id, @Nullable String text, Big big, int n) {
         ByteBuilder main = new ByteBuilder(16);
         main.putShort(1 + count % 100);

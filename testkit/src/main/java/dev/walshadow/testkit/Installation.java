@@ -416,6 +416,23 @@ public final class Installation implements AutoCloseable {
         }
     }
 
+    /** VmHWM of the daemon's process, in kB. */
+    public long peakMemory() throws IOException {
+        long most = 0;
+        for (ProcessHandle child : ProcessHandle.current().children().toList()) {
+            Path status = Path.of("/proc/" + child.pid() + "/status");
+            String command = Files.readString(Path.of("/proc/" + child.pid() + "/cmdline"));
+            if (command.contains("dev.walshadow.cli.Main\0run")) {
+                for (String line : Files.readAllLines(status)) {
+                    if (line.startsWith("VmHWM:")) {
+                        most = Math.max(most, Long.parseLong(line.replaceAll("[^0-9]", "")));
+                    }
+                }
+            }
+        }
+        return most;
+    }
+
     /** What a command printed, and its exit code. */
     public record CommandResult(int exitCode, String output) {}
 

@@ -15,9 +15,9 @@ import dev.walshadow.postgres.wal.ResourceManager;
  * src/backend/access/heap/heapam.c}, {@code toast_save_datum} in {@code
  * src/backend/access/common/toast_internals.c}, PostgreSQL 15-18.
  */
-final class ToastChunk {
+public final class ToastChunk {
     /** TOAST_MAX_CHUNK_SIZE for 8 KB pages: every chunk of a value but the last has this size. */
-    static final int MAX_SIZE = 1996;
+    public static final int MAX_SIZE = 1996;
 
     /** t_hoff of a tuple without a null bitmap. */
     private static final int HEADER_LENGTH = 24;
@@ -32,6 +32,16 @@ final class ToastChunk {
     private int size;
     private int payload;
 
+    /** Whether a stored record inserts a chunk; {@link #wrap} takes its data. */
+    public static boolean isInsert(RawRecord record) {
+        return !record.isBaseline()
+                && isInsert(
+                        record.resourceManager(),
+                        record.info(),
+                        record.buffer(),
+                        record.mainOffset());
+    }
+
     static boolean isInsert(int resourceManager, int info, byte[] bytes, int mainOffset) {
         return resourceManager == ResourceManager.HEAP
                 && (info & XLOG_HEAP_OPMASK) == XLOG_HEAP_INSERT
@@ -42,7 +52,7 @@ final class ToastChunk {
      * @param length of xl_heap_header and what follows it
      * @return false if this cannot be a chunk as PostgreSQL forms it
      */
-    boolean wrap(byte[] buffer, int offset, int length) {
+    public boolean wrap(byte[] buffer, int offset, int length) {
         if (length < HeapTupleLayout.XL_LENGTH) {
             return false;
         }
@@ -75,19 +85,20 @@ final class ToastChunk {
         return size >= 0 && size == end - payload;
     }
 
-    int valueId() {
+    public int valueId() {
         return LittleEndian.getInt(bytes, start);
     }
 
-    int sequence() {
+    /** From 0 on. */
+    public int sequence() {
         return LittleEndian.getInt(bytes, start + SEQUENCE);
     }
 
-    int dataOffset() {
+    public int dataOffset() {
         return payload;
     }
 
-    int dataLength() {
+    public int dataLength() {
         return size;
     }
 }

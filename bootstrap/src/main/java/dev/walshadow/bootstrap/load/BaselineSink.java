@@ -21,6 +21,11 @@ public interface BaselineSink {
     /** The table's whole baseline is durable. */
     void tableComplete(int databaseOid, int relationOid) throws InterruptedException;
 
+    /** Whether the chunks of TOAST relations are wanted as they are, too. */
+    default boolean wantsChunks() {
+        return false;
+    }
+
     /** How many stored bytes of a value out of line are of use. */
     default int valueBytes() {
         return Integer.MAX_VALUE;

@@ -40,6 +40,7 @@ final class PageWalker {
     private final RowFate fate;
     private final ToastStore toast;
     private final Output output;
+    private final boolean wantsChunks;
     private final HeapPage page = new HeapPage();
     private final TupleView tuple = new TupleView();
     private final ByteBuilder aside = new ByteBuilder(HeapPage.SIZE);
@@ -51,12 +52,14 @@ final class PageWalker {
             OpenTransactions open,
             TransactionStatuses statuses,
             ToastStore toast,
-            Output output) {
+            Output output,
+            boolean wantsChunks) {
         this.snapshot = snapshot;
         this.statuses = statuses;
         this.fate = new RowFate(snapshot, open, statuses);
         this.toast = toast;
         this.output = output;
+        this.wantsChunks = wantsChunks;
     }
 
     /** Whether page i, if it is initialised, has the checksum that PostgreSQL gives its block. */
@@ -99,7 +102,7 @@ final class PageWalker {
             relation.ahead(page.lsn(), block);
         }
         fate.ofPage(imageLsn);
-        long rows = relation.isToast() ? chunks(relation) : rows(relation, block);
+        long rows = relation.isToast() ? chunks(relation, block) : rows(relation, block);
         output.pageDone(relation, rows);
     }
 
@@ -160,10 +163,13 @@ final class PageWalker {
         }
     }
 
-    private long chunks(LoadedRelation relation) {
+    private long chunks(LoadedRelation relation, int block) {
         for (int i = page.nextNormal(0); i != 0; i = page.nextNormal(i)) {
             wrap(i);
             toast.add(relation.oid(), tuple);
+            if (wantsChunks) {
+                RowWriter.chunk(output.rows(), relation.locator(), block, i, tuple);
+            }
         }
         return 0;
     }

@@ -45,6 +45,18 @@ final class RowWriter {
         return start;
     }
 
+    /** A chunk of a TOAST relation, whoever inserted it. */
+    static void chunk(
+            ByteBuilder out,
+            RelationLocator locator,
+            int block,
+            int offsetNumber,
+            TupleView tuple) {
+        int start = BaselineRecords.beginChunk(out, locator, block, offsetNumber);
+        tuple(out, tuple);
+        BaselineRecords.end(out, start);
+    }
+
     /** Gives the stored row at {@code start} another low half of its version. */
     static void setLow(ByteBuilder out, int start, long low) {
         LittleEndian.putLong(out.array(), start + RawRecordLayout.LSN_OFFSET, low);

@@ -119,6 +119,7 @@ public final class TableLoad {
      * @param limit of values
      * @param sessions that read one table at the same time, if it has several ranges of blocks
      * @param rangeBlocks what a session reads at a time
+     * @param chunks the chunks of the table's TOAST relation are wanted, behind its rows
      */
     public record Options(
             int lockTimeoutMillis,
@@ -127,7 +128,8 @@ public final class TableLoad {
             int chunkBytes,
             ValueLimit limit,
             int sessions,
-            int rangeBlocks) {
+            int rangeBlocks,
+            boolean chunks) {
         /** 64 MB, so that many tables are one range. */
         private static final int RANGE_BLOCKS = 8192;
 
@@ -145,7 +147,8 @@ public final class TableLoad {
                     chunkBytes,
                     limit,
                     1,
-                    RANGE_BLOCKS);
+                    RANGE_BLOCKS,
+                    false);
         }
 
         public static Options defaults(ValueLimit limit) {
@@ -164,7 +167,20 @@ public final class TableLoad {
                     chunkBytes,
                     limit,
                     count,
-                    blocks);
+                    blocks,
+                    chunks);
+        }
+
+        public Options withChunks(boolean wanted) {
+            return new Options(
+                    lockTimeoutMillis,
+                    firstPauseMillis,
+                    lastPauseMillis,
+                    chunkBytes,
+                    limit,
+                    sessions,
+                    rangeBlocks,
+                    wanted);
         }
     }
 
@@ -357,12 +373,27 @@ public final class TableLoad {
             } catch (EnumLabels.UnknownLabelException e) {
                 return new Outcome.ShapeDiffers(String.valueOf(e.getMessage()));
             }
+            if (options.chunks() && now.toastRelationOid() != 0) {
+                copyChunks(session, now, origin);
+            }
             session.rollback();
             // labels are read with whatever catalog is current, not with the snapshot
             if (!texts(session.labels(enums)).equals(texts(labels))) {
                 return new Outcome.ShapeDiffers("the labels of an enum changed during the load");
             }
             return new Outcome.Loaded(rows, snapshot.visible().insertPosition());
+        }
+
+        private void copyChunks(
+                LoadSession session, RelationDescriptor now, BaselineChunk.Origin origin)
+                throws SQLException, InterruptedException {
+            RelationDescriptor toast = session.shape(now.toastRelationOid());
+            if (toast != null) { // the table is locked
+                ChunkCopy copy =
+                        new ChunkCopy(toast, origin, options.chunkBytes(), consumers.rows());
+                copy.run(session.copy(copy.sql()));
+                session.copied();
+            }
         }
 
         private static List<String> texts(List<EnumLabel> labels) {

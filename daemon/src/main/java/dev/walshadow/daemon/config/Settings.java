@@ -276,10 +276,11 @@ public final class Settings {
             optional(
                     "toast",
                     "mode",
-                    Kind.oneOf("destination", "disabled"),
+                    Kind.oneOf("destination", "clickhouse", "disabled"),
                     "destination",
                     "Where an UPDATE's unchanged toasted values come from: the row's previous"
-                            + " version in ClickHouse, or nowhere (NULL, counted).");
+                            + " version in ClickHouse, copies of the TOAST relations kept in"
+                            + " ClickHouse, or nowhere (NULL, counted).");
     public static final Setting<Integer> BATCH_ROWS =
             optional(
                     "batch",

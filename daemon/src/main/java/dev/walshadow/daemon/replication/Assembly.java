@@ -205,7 +205,7 @@ final class Assembly implements AutoCloseable {
                         configuration.get(Settings.MEMORY_BATCHES),
                         DEFERRED_BYTES,
                         configuration.get(Settings.MEMORY_RECENT_VALUES),
-                        configuration.get(Settings.TOAST_MODE).equals("destination"),
+                        Targets.toastMode(configuration),
                         Targets.valueLimits(configuration));
         return Pipeline.start(
                 options,

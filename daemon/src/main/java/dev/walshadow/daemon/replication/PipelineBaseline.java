@@ -27,6 +27,11 @@ record PipelineBaseline(Pipeline pipeline, int databaseOid, boolean ofEnded)
     }
 
     @Override
+    public boolean wantsChunks() {
+        return pipeline.keepsChunks();
+    }
+
+    @Override
     public int valueBytes() {
         return pipeline.storedValueBytes();
     }

@@ -204,7 +204,8 @@ final class TableLoads implements AutoCloseable {
         return new TableLoad(
                         () -> databases.open(load.shape().databaseOid()),
                         TableLoad.Options.defaults(into.loading().valueLimit(load))
-                                .withSessions(sessions))
+                                .withSessions(sessions)
+                                .withChunks(into.keepsChunks()))
                 .run(
                         load.shape(),
                         load.mapping(),

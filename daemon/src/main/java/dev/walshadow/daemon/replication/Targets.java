@@ -10,6 +10,7 @@ import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
 import dev.walshadow.pipeline.TargetOptions;
 import dev.walshadow.pipeline.TargetTables;
+import dev.walshadow.pipeline.ToastMode;
 import dev.walshadow.pipeline.ViewNames;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.encode.ValueLimit;
@@ -101,6 +102,11 @@ public final class Targets {
                 configuration.nameRules().oversized());
     }
 
+    /** Where unchanged values out of line come from. */
+    static ToastMode toastMode(Configuration configuration) {
+        return ToastMode.valueOf(configuration.get(Settings.TOAST_MODE).toUpperCase(Locale.ROOT));
+    }
+
     public static TargetTables tables(
             Configuration configuration,
             ClickHouseClient client,
@@ -113,6 +119,7 @@ public final class Targets {
                 MappingRules.defaults()
                         .withTime64(hasTime64(client))
                         .withRenderer(renderer)
+                        .withKeptToast(toastMode(configuration) == ToastMode.CLICKHOUSE)
                         .withNames(
                                 configuration.get(Settings.CLICKHOUSE_DATABASE_PREFIX),
                                 metadata,

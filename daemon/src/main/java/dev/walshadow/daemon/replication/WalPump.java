@@ -119,6 +119,7 @@ final class WalPump implements Runnable {
     void keepProgressNow() {
         keepProgress();
         progress.keepNow(handedOn, floor(), pipeline.watermark(), sender.appliedLsn());
+        pipeline.progressKept(progress.manifest().durablePosition());
     }
 
     /** The resume floor stays at or below what this says. Before the start, or on the pump. */
@@ -219,6 +220,7 @@ final class WalPump implements Runnable {
             pipeline.advance(handedOn);
             if (keepsProgress) {
                 progress.keep(handedOn, floor(), pipeline.watermark(), sender.appliedLsn());
+                pipeline.progressKept(progress.manifest().durablePosition());
                 tidy();
             }
         }

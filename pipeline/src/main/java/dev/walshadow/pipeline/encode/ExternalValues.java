@@ -95,6 +95,10 @@ final class ExternalValues {
         return missing[i];
     }
 
+    int missingValueId(int i) {
+        return ids[missing[i]];
+    }
+
     /** Bytes of the missing values, not compressed. */
     long missingBytes() {
         return missingBytes;

@@ -1,12 +1,10 @@
 package dev.walshadow.pipeline.encode;
 
 import dev.walshadow.base.ByteBuilder;
-import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.TypeDescriptor;
 import dev.walshadow.pipeline.mapping.FilterValue;
-import dev.walshadow.pipeline.mapping.MappingCodes;
 import dev.walshadow.pipeline.mapping.RowFilter;
 import dev.walshadow.pipeline.mapping.RowFilter.Condition;
 import dev.walshadow.pipeline.mapping.RowFilter.Operator;
@@ -39,6 +37,8 @@ final class FilterPlan {
     private @Nullable AttributeWalker walker;
     private @Nullable TupleView oldKey;
     private ToastValues toast = (relation, id, out) -> false;
+    private boolean unseen;
+    private boolean undecided;
 
     /** A part of the condition: TRUE, FALSE or NULL for the row at hand. */
     private interface Node {
@@ -137,7 +137,6 @@ final class FilterPlan {
 
     /** True where any of the values compares so. */
     private final class Leaf implements Node {
-        private final String name;
         private final int index;
         private final boolean varlena;
         private final Operator operator;
@@ -145,7 +144,6 @@ final class FilterPlan {
         private final int missing;
 
         Leaf(AttributeDescriptor attribute, Operator operator, FilterValue[] values) {
-            this.name = attribute.name();
             this.index = attribute.number() - 1;
             this.varlena = attribute.length() == -1;
             this.operator = operator;
@@ -184,7 +182,8 @@ final class FilterPlan {
             if (!Varlena.isExternal(bytes, at)) {
                 Detoaster.appendInline(bytes, at, length, value);
             } else if (!external.fromChunks(bytes, at, toast, value) && !fromOldKey()) {
-                throw unseen();
+                unseen = true;
+                return NULL;
             }
             return compare(value.array(), 0, value.length());
         }
@@ -211,15 +210,6 @@ final class FilterPlan {
             Detoaster.appendInline(old.buffer(), at, oldWalker.length(index), value);
             return true;
         }
-
-        private QuarantineException unseen() {
-            return new QuarantineException(
-                    MappingCodes.ROW,
-                    "the table's where asks for the column "
-                            + name
-                            + ", whose unchanged toasted value is not in this record; resync the"
-                            + " table");
-        }
     }
 
     private int offset(int index) {
@@ -236,7 +226,7 @@ final class FilterPlan {
 
     /**
      * @param rowWalker has walked it
-     * @throws QuarantineException if a value that it needs is not at hand
+     * @return false also if a value that decides is not at hand, see {@link #isUndecided}
      */
     boolean passes(
             TupleView row,
@@ -247,6 +237,15 @@ final class FilterPlan {
         walker = rowWalker;
         oldKey = rowOldKey;
         toast = rowToast;
-        return root.evaluate() == TRUE;
+        unseen = false;
+        int result = root.evaluate();
+        // with NULL for what is not seen, TRUE and FALSE are certain
+        undecided = result == NULL && unseen;
+        return result == TRUE;
+    }
+
+    /** Whether the row that did not pass might, by a value out of line that is not at hand. */
+    boolean isUndecided() {
+        return undecided;
     }
 }

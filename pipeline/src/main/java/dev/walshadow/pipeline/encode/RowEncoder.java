@@ -239,6 +239,9 @@ public final class RowEncoder {
             walker.walk(tuple);
             external.reset();
             if (filter != null && !filter.passes(tuple, walker, meta.oldKey(), sources.toast())) {
+                if (filter.isUndecided()) {
+                    return lacksFiltered(tuple, meta, sources);
+                }
                 if (meta.oldTid() != RowMeta.NO_TID && !keyless) {
                     appendWalkedTombstone(block, meta, tuple, sources.toast());
                 }
@@ -262,6 +265,18 @@ public final class RowEncoder {
                 block.dropUnfinishedRow();
             }
         }
+    }
+
+    /** What the filter asks for is a column of the table, so that it is missing in the row, too. */
+    private int lacksFiltered(TupleView tuple, RowMeta meta, ValueSources sources) {
+        external.find(tuple, walker, meta.oldKey(), sources);
+        if (sources.old() != null || external.missingCount() == 0) {
+            throw new QuarantineException(
+                    MappingCodes.ROW,
+                    "the table's where asks for a column whose unchanged toasted value is not in"
+                            + " this record; resync the table");
+        }
+        return NEEDS_OLD_VALUE;
     }
 
     private boolean appendWide(
@@ -509,6 +524,11 @@ public final class RowEncoder {
     /** Index in the mapping's columns of the {@code i}-th missing one. */
     public int missingColumn(int i) {
         return external.missing(i);
+    }
+
+    /** The id that it has in the table's TOAST relation. */
+    public int missingValueId(int i) {
+        return external.missingValueId(i);
     }
 
     /**

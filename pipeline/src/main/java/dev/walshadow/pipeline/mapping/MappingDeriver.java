@@ -90,7 +90,9 @@ final class MappingDeriver {
         Map<String, String> numbers = new HashMap<>();
         for (ColumnMapping column : columns) {
             String number = RowFilter.ofNumber(column.attributeNumber());
-            numbers.put(column.sourceName(), number);
+            if (!column.sourceName().startsWith("$")) {
+                numbers.put(column.sourceName(), number);
+            }
             numbers.put(number, number);
         }
         for (String column : where.columns()) {
@@ -105,7 +107,7 @@ final class MappingDeriver {
         } catch (IllegalArgumentException e) {
             refuseFilter(String.valueOf(e.getMessage()));
         }
-        String unlogged = RowFilterCheck.unlogged(shape, columns, key);
+        String unlogged = rules.keepsToast() ? null : RowFilterCheck.unlogged(shape, columns, key);
         if (unlogged != null) {
             refuseFilter(unlogged);
         }

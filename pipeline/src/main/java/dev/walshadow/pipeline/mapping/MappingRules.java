@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * @param settings table settings for every created table, printed form
  * @param hashKey the salt of hashed columns; null if none is configured
  * @param renderer says which types of extensions can be printed
+ * @param keepsToast whether copies of the TOAST relations are kept, so that a filter needs no old
+ *     rows in the WAL
  */
 public record MappingRules(
         String databasePrefix,
@@ -35,7 +37,8 @@ public record MappingRules(
         boolean time64,
         SortedMap<String, String> settings,
         @Nullable HashKey hashKey,
-        DatumRenderer renderer) {
+        DatumRenderer renderer,
+        boolean keepsToast) {
 
     /**
      * Of rows wider than 128 bytes a granule has fewer than ClickHouse's 8,192: reading one row's
@@ -135,7 +138,15 @@ public record MappingRules(
         TreeMap<String, String> settings = new TreeMap<>();
         settings.put("index_granularity_bytes", Integer.toString(GRANULE_BYTES));
         return new MappingRules(
-                "", "walshadow", Map.of(), Map.of(), true, settings, null, DatumRenderer.NONE);
+                "",
+                "walshadow",
+                Map.of(),
+                Map.of(),
+                true,
+                settings,
+                null,
+                DatumRenderer.NONE,
+                false);
     }
 
     public MappingRules withTime64(boolean available) {
@@ -147,7 +158,8 @@ public record MappingRules(
                 available,
                 settings,
                 hashKey,
-                renderer);
+                renderer,
+                keepsToast);
     }
 
     public MappingRules withNames(
@@ -160,7 +172,8 @@ public record MappingRules(
                 time64,
                 settings,
                 hashKey,
-                renderer);
+                renderer,
+                keepsToast);
     }
 
     public MappingRules withTables(Map<RelationName, TableRule> newTables) {
@@ -172,7 +185,8 @@ public record MappingRules(
                 time64,
                 settings,
                 hashKey,
-                renderer);
+                renderer,
+                keepsToast);
     }
 
     /** The salt of all hashed columns. */
@@ -180,7 +194,15 @@ public record MappingRules(
         Map<RelationName, TableRule> salted = new HashMap<>();
         tables.forEach((name, rule) -> salted.put(name, rule.withHashKey(key)));
         return new MappingRules(
-                databasePrefix, metadataDatabase, schemas, salted, time64, settings, key, renderer);
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                salted,
+                time64,
+                settings,
+                key,
+                renderer,
+                keepsToast);
     }
 
     public MappingRules withRenderer(DatumRenderer newRenderer) {
@@ -192,7 +214,21 @@ public record MappingRules(
                 time64,
                 settings,
                 hashKey,
-                newRenderer);
+                newRenderer,
+                keepsToast);
+    }
+
+    public MappingRules withKeptToast(boolean kept) {
+        return new MappingRules(
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                tables,
+                time64,
+                settings,
+                hashKey,
+                renderer,
+                kept);
     }
 
     /** A mapping as the metadata database has it. */

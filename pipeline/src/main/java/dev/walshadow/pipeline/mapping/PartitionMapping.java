@@ -19,8 +19,9 @@ public final class PartitionMapping {
 
     /**
      * @param root the partitioned table's mapping
+     * @param keepsToast as {@link MappingRules#keepsToast}
      */
-    public static Derivation of(TableMapping root, RelationDescriptor leaf) {
+    public static Derivation of(TableMapping root, RelationDescriptor leaf, boolean keepsToast) {
         List<String> reasons = new ArrayList<>();
         if (leaf.kind() != 'r') {
             reasons.add("its relkind is '" + leaf.kind() + "'; only tables can be decoded");
@@ -56,7 +57,9 @@ public final class PartitionMapping {
                         .map(number -> numbers.get(root.column(number).sourceName()))
                         .toList();
         String unlogged =
-                root.filter() == null ? null : RowFilterCheck.unlogged(leaf, columns, numbered);
+                root.filter() == null || keepsToast
+                        ? null
+                        : RowFilterCheck.unlogged(leaf, columns, numbered);
         if (unlogged != null) {
             return new Derivation.HeldBack(
                     List.of("its partitioned table's where is refused: " + unlogged));

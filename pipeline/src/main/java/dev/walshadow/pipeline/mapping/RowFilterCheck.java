@@ -72,8 +72,9 @@ public final class RowFilterCheck {
                         + String.join(", ", names)
                         + " where that is stored out of line (TOAST). ALTER TABLE "
                         + shape.label()
-                        + " REPLICA IDENTITY FULL on the source makes PostgreSQL log it; or"
-                        + " exclude the columns, or leave the filter out";
+                        + " REPLICA IDENTITY FULL on the source makes PostgreSQL log it; or set"
+                        + " [toast] mode = \"clickhouse\", exclude the columns, or leave the filter"
+                        + " out";
     }
 
     /** The column's attribute. */

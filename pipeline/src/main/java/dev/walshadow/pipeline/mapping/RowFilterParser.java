@@ -230,6 +230,9 @@ final class RowFilterParser {
 
     private String column() {
         if (kind == QUOTED) {
+            if (token.startsWith("\"$")) {
+                throw expected("a column whose name does not begin with $");
+            }
             String taken = take();
             return taken.substring(1, taken.length() - 1).replace("\"\"", "\"");
         }

@@ -163,6 +163,8 @@ final class MappingRulesTest {
                 .singleElement()
                 .asString()
                 .contains("where is refused", "of body", "shop.orders REPLICA IDENTITY FULL");
+        assertThat(TableMapping.ruleProblems(toasted(shape, 'd'), rules.withKeptToast(true)))
+                .isEmpty();
         ColumnRule excluded = new ColumnRule(null, null, false, true, null);
         TableRule without =
                 new TableRule(null, null, Map.of("body", excluded), RowFilter.parse("n > 3"));
@@ -170,6 +172,16 @@ final class MappingRulesTest {
                         TableMapping.ruleProblems(
                                 toasted(shape, 'd'), rules.withTables(Map.of(NAME, without))))
                 .isEmpty();
+    }
+
+    /** As a filter is pinned, whatever a column is called. */
+    @Test
+    void aNumberInAFilterIsNoName() {
+        RelationDescriptor shape = table("id", "int4", "n", "int4", "$2", "int4");
+        TableRule rule = new TableRule(null, null, Map.of(), RowFilter.parse("$2 > 3 and n < 9"));
+        MappingRules rules = MappingRules.defaults().withTables(Map.of(NAME, rule));
+        assertThat(((Derivation.Mapped) TableMapping.derive(shape, rules)).mapping().filter())
+                .isEqualTo(RowFilter.parse("$2 > 3 and $2 < 9"));
     }
 
     private static RelationDescriptor toasted(RelationDescriptor shape, char identity) {

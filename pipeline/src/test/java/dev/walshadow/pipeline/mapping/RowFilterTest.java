@@ -52,6 +52,7 @@ final class RowFilterTest {
         refused("", "expected a column at character 1");
         refused("a in ()", "at character 7");
         refused("a = null", "at character 5");
+        refused("\"$1\" = 3", "expected a column whose name does not begin with $");
         refused("(".repeat(1000), "inside of each other");
     }
 

@@ -96,7 +96,7 @@ final class LargeTransactionTest {
                 kill ? ", killed before and after COMMIT" : "",
                 seconds,
                 (System.nanoTime() - committed) / 1e9,
-                peakMemory() >> 10);
+                installation.peakMemory() >> 10);
     }
 
     private static long sentRows(Installation installation) {
@@ -120,22 +120,5 @@ final class LargeTransactionTest {
         try (Stream<Path> files = Files.list(installation.state().resolve("spill"))) {
             return files.count();
         }
-    }
-
-    /** VmHWM of the daemon's process, in kB. */
-    private static long peakMemory() throws IOException {
-        long most = 0;
-        for (ProcessHandle child : ProcessHandle.current().children().toList()) {
-            Path status = Path.of("/proc/" + child.pid() + "/status");
-            String command = Files.readString(Path.of("/proc/" + child.pid() + "/cmdline"));
-            if (command.contains("dev.walshadow.cli.Main\0run")) {
-                for (String line : Files.readAllLines(status)) {
-                    if (line.startsWith("VmHWM:")) {
-                        most = Math.max(most, Long.parseLong(line.replaceAll("[^0-9]", "")));
-                    }
-                }
-            }
-        }
-        return most;
     }
 }
