@@ -427,9 +427,13 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         return (int) Math.min(Integer.MAX_VALUE, limit + limit / 4 + STORED_OVERHEAD);
     }
 
-    /** Waits until no table that was being loaded anew is; false on timeout. */
+    /**
+     * Waits until no table is being loaded anew, of those either that were asked for by now; false
+     * on timeout.
+     */
     public boolean awaitLoads(long deadlineNanos) throws InterruptedException {
-        while (tables.all().stream().anyMatch(Pipeline::isBeingLoaded)) {
+        long asked = services.stream().assigned();
+        while (!services.stream().isPlanned(asked) || isLoading()) {
             services.fatal().check();
             if (System.nanoTime() - deadlineNanos >= 0) {
                 return false;
@@ -441,6 +445,11 @@ public final class Pipeline implements CommitSink, AutoCloseable {
 
     private static boolean isBeingLoaded(TargetTable table) {
         return table.isFollowed()
+    /** Whether any table is being loaded, or about to be what the stream has it. */
+    public boolean isLoading() {
+        return tables.all().stream().anyMatch(Pipeline::isBeingLoaded);
+    }
+
                 && (!table.isOpen() || table.isStaged() || table.state() == TableState.LOADING);
     }
 

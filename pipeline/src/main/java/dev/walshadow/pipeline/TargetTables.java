@@ -490,8 +490,8 @@ public final class TargetTables {
         revision.incrementAndGet();
     }
 
-    /** Another one after each {@link #replace}. */
-    long revision() {
+    /** Another one after each change of a followed table. */
+    public long revision() {
         return revision.get();
     }
 
@@ -713,6 +713,21 @@ public final class TargetTables {
                 .filter(table -> table.root() == null || table.state() != TableState.LIVE)
                 .map(TargetTable::status)
                 .toList();
+    /** A followed table as the stream has it; null if it is not followed. */
+    public @Nullable RelationDescriptor shape(int databaseOid, int relationOid) {
+        TargetTable table = find(databaseOid, relationOid);
+        return table == null ? null : table.shape();
+    }
+
+    /** Whether all of a table's rows are sent, and where readers find them. */
+    public boolean isLive(int databaseOid, int relationOid) {
+        TargetTable table = find(databaseOid, relationOid);
+        return table != null
+                && table.state() == TableState.LIVE
+                && table.isOpen()
+                && !table.isStaged();
+    }
+
     }
 
     /** The ledger's tables as they were written last: for a reader beside a running daemon. */

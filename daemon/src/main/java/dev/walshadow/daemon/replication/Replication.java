@@ -4,6 +4,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
@@ -11,7 +12,11 @@ import dev.walshadow.daemon.monitor.CommitLatency;
 import dev.walshadow.daemon.preflight.Findings;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.daemon.verify.BackgroundVerification;
 import dev.walshadow.pipeline.BatchLimits;
+import dev.walshadow.pipeline.Pipeline;
+import dev.walshadow.pipeline.TargetGate;
+import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.SegmentArchive;
@@ -19,8 +24,10 @@ import dev.walshadow.source.StreamSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Objects;
+import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +59,7 @@ public final class Replication implements AutoCloseable {
     private final Observations seen = new Observations();
     private final SourceWatch watch;
 
+    private final BackgroundVerification verification;
     private volatile @Nullable Assembly assembly;
     private volatile boolean closing;
 
@@ -73,6 +81,12 @@ public final class Replication implements AutoCloseable {
                         seen.clock,
                         this::sourceEnd);
         this.worker = Thread.ofPlatform().name("wal-pump").unstarted(this::work);
+        this.verification =
+                new BackgroundVerification(
+                        pace(configuration),
+                        this::comparable,
+                        new SplittableRandom(),
+                        InstantSource.system());
     }
 
     /**
@@ -90,9 +104,61 @@ public final class Replication implements AutoCloseable {
         replication.worker.start();
         replication.watch.start();
         return replication;
+        replication.verification.start();
     }
 
     /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
+    private static BackgroundVerification.Pace pace(Configuration configuration) {
+        return new BackgroundVerification.Pace(
+                configuration.get(Settings.VERIFY_INTERVAL),
+                configuration.get(Settings.VERIFY_ROWS));
+    }
+
+    /** Null while tables cannot be compared. */
+    private BackgroundVerification.@Nullable Surroundings comparable() {
+        Assembly parts = assembly;
+        boolean can =
+                parts != null
+                        && firstAttach.isDone()
+                        && prepared.pause().describe().isEmpty()
+                        && seen.targetReachable()
+                        && ended.getCount() > 0;
+        return can ? new Compared(parts, prepared) : null;
+    }
+
+    private record Compared(Assembly parts, Prepared prepared)
+            implements BackgroundVerification.Surroundings {
+        @Override
+        public TargetTables tables() {
+            return prepared.tables();
+        }
+
+        @Override
+        public Pipeline pipeline() {
+            return parts.pipeline;
+        }
+
+        @Override
+        public ClickHouseClient client() {
+            return prepared.client();
+        }
+
+        @Override
+        public TargetGate gate() {
+            return prepared.pause().gate();
+        }
+
+        @Override
+        public Connection open(int databaseOid) throws SQLException {
+            return prepared.databases().open(databaseOid);
+        }
+
+        @Override
+        public long position(Connection session) throws SQLException {
+            return SourceDatabase.currentPosition(session, prepared.segmentSize());
+        }
+    }
+
     public static Findings check(Configuration configuration) {
         SourceDatabase source = OfflineCheck.source(configuration);
         StateDirectory state = StateDirectory.unlocked(configuration.get(Settings.STATE_DIR));
@@ -286,11 +352,6 @@ public final class Replication implements AutoCloseable {
     private long sourcePosition() {
         try (Connection session = source.open()) {
             return SourceDatabase.currentPosition(session, prepared.segmentSize());
-        } catch (SQLException e) {
-            throw new ConfigurationException(
-                    DaemonCodes.SOURCE_UNREACHABLE,
-                    "the source's position cannot be asked for: " + e.getMessage(),
-                    e);
         }
     }
 
@@ -366,6 +427,7 @@ public final class Replication implements AutoCloseable {
 
     /** Leaves ClickHouse alone until {@link #resume}, over restarts too. */
     public ObjectNode pause(JsonMapper json, String reason) throws InterruptedException {
+        verification.use(pace(wanted));
         ObjectNode answer = json.createObjectNode().put("ok", true);
         prepared.pause().pause(reason, answer);
         return answer;
@@ -400,6 +462,7 @@ public final class Replication implements AutoCloseable {
         firstAttach.close();
         if (parts != null) {
             parts.source.close();
+            verification.write(status);
         }
         worker.interrupt();
         try {
@@ -408,6 +471,7 @@ public final class Replication implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         if (parts != null) {
+        verification.close();
             parts.close();
         }
         prepared.client().close();

@@ -43,6 +43,11 @@ final class Pages {
                   "restart":"0/1000","retained_bytes":8192,"safe_wal_bytes":1000000},
                  "shadow":{"running":true,"connected":true,"pid":4711,"restarts":1,
                   "applied":"0/2800","holds":5,"hold_millis":250,"hold_seconds":0.25},
+                 "verify":{"interval_seconds":30,"ranges":12,"rows":9000,
+                  "last_checked":"2026-01-02T03:04:05Z","last_checked_seconds":1767323045,
+                  "last_table":"public.Orders","differences":0,
+                  "tables":[{"name":"public.Orders","differences":0}],"different":[],
+                  "left_out":[]},
                  "loads":[{"name":"public.big","reason":"it was rewritten","step":"reading rows",
                   "rows":500,"bytes":9000,"rows_estimated":2000,"eta_seconds":90}],
                  "tables":[
