@@ -75,6 +75,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     private final Inserters inserters;
     private final AsyncSteps steps;
     private final Housekeeping housekeeping;
+    private final TombstoneRemoval removal;
     private final TableLoading loading;
 
     private final ArrayBlockingQueue<TransactionWork> toPlan = new ArrayBlockingQueue<>(PLAN_QUEUE);
@@ -140,6 +141,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         planning = Thread.ofPlatform().name("planner").unstarted(this::plan);
         housekeeping = new Housekeeping(services, tables, given.quarantine(), this::watermark);
         loading = new TableLoading(this, services, tables);
+        removal = new TombstoneRemoval(services, tables, steps);
     }
 
     private Router router(Surroundings given) {
@@ -605,6 +607,17 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /** From now on batches are sent at these limits. Any thread. */
     public void limitBatches(BatchLimits limits) {
         shared.limits = limits;
+    }
+
+    /**
+     * Begins to remove tombstones from ClickHouse, with the rows that they hide, of tables that are
+     * live. Any thread; an earlier call's work goes on.
+     *
+     * @param below commit position; no commit before it comes again, here or after a restart
+     * @param percent of a table's rows that must be such tombstones, or it is left as it is
+     */
+    public void removeTombstones(long below, int percent) {
+        removal.start(below, percent);
     }
 
     /** Waits until the watermark has reached {@code lsn}; false on timeout. */

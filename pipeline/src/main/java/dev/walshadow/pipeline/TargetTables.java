@@ -429,6 +429,7 @@ public final class TargetTables {
 
     /** Copies that an earlier process did not finish; whatever needs one begins it anew. */
     private void dropUnfinished() {
+        TombstoneRemoval.killAbandoned(client, options.metadataDatabase());
         client.query(
                         "SELECT name FROM system.tables WHERE match(name, "
                                 + Ddl.literal(TargetNames.UNFINISHED)
@@ -571,6 +572,10 @@ public final class TargetTables {
 
     OnExisting onExisting() {
         return options.onExisting();
+    }
+
+    String metadataDatabase() {
+        return options.metadataDatabase();
     }
 
     TargetNames names() {

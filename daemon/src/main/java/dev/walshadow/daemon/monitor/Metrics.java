@@ -152,6 +152,10 @@ public final class Metrics {
                     Metric.of(
                             "walshadow_tombstones_total", "/tombstones", "Of the rows, deletions."),
                     Metric.of(
+                            "walshadow_tombstones_removed_total",
+                            "/tombstones_removed",
+                            "Tombstones gone from ClickHouse, by [tombstones] interval."),
+                    Metric.of(
                             "walshadow_baseline_rows_total",
                             "/baseline_rows",
                             "Of the rows, those of initial loads."),

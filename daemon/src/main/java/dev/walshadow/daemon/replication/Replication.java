@@ -418,6 +418,7 @@ public final class Replication implements AutoCloseable {
         watch.askEvery(wanted.get(Settings.SOURCE_POLL_INTERVAL));
         if (parts != null) {
             parts.pipeline.limitBatches(
+        TombstoneSchedule.check(wanted);
                     new BatchLimits(
                             wanted.get(Settings.BATCH_ROWS),
                             wanted.get(Settings.BATCH_BYTES),
@@ -428,6 +429,7 @@ public final class Replication implements AutoCloseable {
     /** Leaves ClickHouse alone until {@link #resume}, over restarts too. */
     public ObjectNode pause(JsonMapper json, String reason) throws InterruptedException {
         verification.use(pace(wanted));
+            parts.tombstones.use(wanted);
         ObjectNode answer = json.createObjectNode().put("ok", true);
         prepared.pause().pause(reason, answer);
         return answer;

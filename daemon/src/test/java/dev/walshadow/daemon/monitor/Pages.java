@@ -18,7 +18,7 @@ final class Pages {
         return read(
                 """
                 {"phase":"streaming","source":"postgres://db/shop","target":"http://ch:8123",
-                 "ok":false,"rows":1200,"tombstones":7,"baseline_rows":1000,"transactions":90,
+                 "ok":false,"rows":1200,"tombstones":7,"tombstones_removed":2,"baseline_rows":1000,"transactions":90,
                  "batches":12,"batch_bytes":4096,"retries":2,"wal_bytes":65536,
                  "commit_to_durable_millis":42,"open_transactions":3,"prepared_transactions":1,
                  "undurable_transactions":4,"spilled_bytes":512,"spilled_transactions":1,
