@@ -47,6 +47,7 @@ public final class Replication implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Replication.class);
 
     private static final long POLL_NANOS = 20_000_000L;
+    private static final long TOLERANCE_NANOS = 100_000_000L;
 
     private volatile Configuration configuration;
     private final StateDirectory state;
@@ -303,7 +304,16 @@ public final class Replication implements AutoCloseable {
     /** Waits until what is committed on the source now is durable, the initial load included. */
     public ObjectNode await(JsonMapper json, long deadline) throws InterruptedException {
         ObjectNode answer = json.createObjectNode();
-        long target = sourcePosition();
+        long target;
+        try {
+            target = sourcePosition(deadline);
+        } catch (SQLException e) {
+            String reason = "the source's position cannot be asked for: " + e.getMessage();
+            if (deadline - System.nanoTime() > TOLERANCE_NANOS) {
+                throw new ConfigurationException(DaemonCodes.SOURCE_UNREACHABLE, reason, e);
+            }
+            return answer.put("durable", false).put("message", reason);
+        }
         answer.put("lsn", Lsn.format(target));
         boolean durable =
                 firstAttach.awaitDone(deadline)
@@ -349,8 +359,8 @@ public final class Replication implements AutoCloseable {
         return parts != null && parts.pipeline.awaitLoads(deadline);
     }
 
-    private long sourcePosition() {
-        try (Connection session = source.open()) {
+    private long sourcePosition(long deadline) throws SQLException {
+        try (Connection session = source.openUntil(deadline)) {
             return SourceDatabase.currentPosition(session, prepared.segmentSize());
         }
     }
