@@ -445,13 +445,13 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         return true;
     }
 
-    private static boolean isBeingLoaded(TargetTable table) {
-        return table.isFollowed()
     /** Whether any table is being loaded, or about to be what the stream has it. */
     public boolean isLoading() {
         return tables.all().stream().anyMatch(Pipeline::isBeingLoaded);
     }
 
+    private static boolean isBeingLoaded(TargetTable table) {
+        return table.isFollowed()
                 && (!table.isOpen() || table.isStaged() || table.state() == TableState.LOADING);
     }
 

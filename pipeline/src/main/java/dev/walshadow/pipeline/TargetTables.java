@@ -713,11 +713,6 @@ public final class TargetTables {
         return table == null ? null : table.mapping();
     }
 
-    public Collection<TableStatus> status() {
-        return tables.values().stream()
-                .filter(table -> table.root() == null || table.state() != TableState.LIVE)
-                .map(TargetTable::status)
-                .toList();
     /** A followed table as the stream has it; null if it is not followed. */
     public @Nullable RelationDescriptor shape(int databaseOid, int relationOid) {
         TargetTable table = find(databaseOid, relationOid);
@@ -733,6 +728,11 @@ public final class TargetTables {
                 && !table.isStaged();
     }
 
+    public Collection<TableStatus> status() {
+        return tables.values().stream()
+                .filter(table -> table.root() == null || table.state() != TableState.LIVE)
+                .map(TargetTable::status)
+                .toList();
     }
 
     /** The ledger's tables as they were written last: for a reader beside a running daemon. */

@@ -221,10 +221,6 @@ public final class Metrics {
                             "walshadow_initial_load_expected_bytes",
                             "/bootstrap/bytes_total",
                             "Bytes of the base backup expected."),
-                    // the shadow
-                    Metric.of(
-                            "walshadow_shadow_running",
-                            "/shadow/running",
                     // the verification in the background
                     Metric.of(
                             "walshadow_verify_ranges_total",
@@ -247,6 +243,10 @@ public final class Metrics {
                                     + " 100; 0 when they have become equal.",
                             "table",
                             "/name"),
+                    // the shadow
+                    Metric.of(
+                            "walshadow_shadow_running",
+                            "/shadow/running",
                             "1: the shadow's server process runs."),
                     Metric.of(
                             "walshadow_shadow_connected",

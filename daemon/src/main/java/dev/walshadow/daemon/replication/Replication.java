@@ -59,8 +59,8 @@ public final class Replication implements AutoCloseable {
     private final Thread worker;
     private final Observations seen = new Observations();
     private final SourceWatch watch;
-
     private final BackgroundVerification verification;
+
     private volatile @Nullable Assembly assembly;
     private volatile boolean closing;
 
@@ -81,13 +81,13 @@ public final class Replication implements AutoCloseable {
                         configuration.get(Settings.SOURCE_POLL_INTERVAL),
                         seen.clock,
                         this::sourceEnd);
-        this.worker = Thread.ofPlatform().name("wal-pump").unstarted(this::work);
         this.verification =
                 new BackgroundVerification(
                         pace(configuration),
                         this::comparable,
                         new SplittableRandom(),
                         InstantSource.system());
+        this.worker = Thread.ofPlatform().name("wal-pump").unstarted(this::work);
     }
 
     /**
@@ -104,11 +104,10 @@ public final class Replication implements AutoCloseable {
         Replication replication = new Replication(configuration, state, source, prepared);
         replication.worker.start();
         replication.watch.start();
-        return replication;
         replication.verification.start();
+        return replication;
     }
 
-    /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
     private static BackgroundVerification.Pace pace(Configuration configuration) {
         return new BackgroundVerification.Pace(
                 configuration.get(Settings.VERIFY_INTERVAL),
@@ -160,6 +159,7 @@ public final class Replication implements AutoCloseable {
         }
     }
 
+    /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
     public static Findings check(Configuration configuration) {
         SourceDatabase source = OfflineCheck.source(configuration);
         StateDirectory state = StateDirectory.unlocked(configuration.get(Settings.STATE_DIR));
@@ -418,6 +418,7 @@ public final class Replication implements AutoCloseable {
      *     nothing was changed
      */
     public void use(Configuration wanted) {
+        TombstoneSchedule.check(wanted);
         Assembly parts = assembly;
         LiveTarget target = new LiveTarget(wanted, prepared.client());
         target.check(
@@ -426,9 +427,10 @@ public final class Replication implements AutoCloseable {
         target.use();
         configuration = wanted;
         watch.askEvery(wanted.get(Settings.SOURCE_POLL_INTERVAL));
+        verification.use(pace(wanted));
         if (parts != null) {
+            parts.tombstones.use(wanted);
             parts.pipeline.limitBatches(
-        TombstoneSchedule.check(wanted);
                     new BatchLimits(
                             wanted.get(Settings.BATCH_ROWS),
                             wanted.get(Settings.BATCH_BYTES),
@@ -438,8 +440,6 @@ public final class Replication implements AutoCloseable {
 
     /** Leaves ClickHouse alone until {@link #resume}, over restarts too. */
     public ObjectNode pause(JsonMapper json, String reason) throws InterruptedException {
-        verification.use(pace(wanted));
-            parts.tombstones.use(wanted);
         ObjectNode answer = json.createObjectNode().put("ok", true);
         prepared.pause().pause(reason, answer);
         return answer;
@@ -462,6 +462,7 @@ public final class Replication implements AutoCloseable {
         ObjectNode status = Status.of(json, prepared, firstAttach, parts, failure.get());
         if (parts != null) {
             Stages.write(status, configuration, parts, seen, watch);
+            verification.write(status);
         }
         return status;
     }
@@ -470,11 +471,11 @@ public final class Replication implements AutoCloseable {
     public void close() {
         closing = true;
         watch.close();
+        verification.close();
         Assembly parts = assembly;
         firstAttach.close();
         if (parts != null) {
             parts.source.close();
-            verification.write(status);
         }
         worker.interrupt();
         try {
@@ -483,7 +484,6 @@ public final class Replication implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         if (parts != null) {
-        verification.close();
             parts.close();
         }
         prepared.client().close();
