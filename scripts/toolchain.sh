@@ -28,6 +28,15 @@ need() {
         </dev/null >&2
 }
 
+# Prints a new file that says when a build began; moved to cli/target/built when it is done. Its
+# lines: where, and the build's name.
+begin_build() {
+    local started
+    started=$(mktemp "$ROOT/cli/target/built.XXXXXX")
+    printf '%s\n%s\n' "$ROOT" "${started##*.}" >"$started"
+    echo "$started"
+}
+
 # Everything that building and running needs.
 bring_tools() {
     find_jdk

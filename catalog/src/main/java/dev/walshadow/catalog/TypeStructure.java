@@ -10,12 +10,18 @@ public sealed interface TypeStructure {
     record Plain() implements TypeStructure {}
 
     /**
-     * A base type whose output function is written in C and comes with an extension.
+     * A base type that does not come with PostgreSQL.
      *
-     * @param library probin, e.g. {@code $libdir/seg}
+     * @param library probin of its output function, e.g. {@code $libdir/seg}; empty if that is one
+     *     of PostgreSQL's own
      * @param function prosrc, its symbol in the library
      */
-    record Foreign(String library, String function) implements TypeStructure {}
+    record Foreign(String library, String function) implements TypeStructure {
+        /** Whether PostgreSQL itself has the output function. */
+        public boolean isBuiltin() {
+            return library.isEmpty();
+        }
+    }
 
     /**
      * A domain over an array.

@@ -61,11 +61,22 @@ final class ProgressBar implements AutoCloseable {
         out.flush();
     }
 
-    @Override
-    public void close() {
+    /** A line that stays. */
+    void say(String line) {
+        clear();
+        out.println(line);
+        out.flush();
+    }
+
+    private void clear() {
         if (terminal) {
             out.print("\r\u001b[K");
             out.flush();
         }
+    }
+
+    @Override
+    public void close() {
+        clear();
     }
 }

@@ -1,6 +1,7 @@
 package dev.walshadow.cli;
 
 import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.verify.Repair;
 import dev.walshadow.daemon.verify.TableResult;
 import dev.walshadow.daemon.verify.Verification;
 import java.io.PrintWriter;
@@ -32,6 +33,12 @@ final class VerifyCommand implements Callable<Integer> {
     private Duration timeout;
 
     @Option(
+            names = "--repair",
+            description =
+                    "Have the daemon load tables anew that are not equal, and compare these again.")
+    private boolean repair;
+
+    @Option(
             names = "--summary",
             paramLabel = "json",
             description = "json: one JSON object as the last line.")
@@ -56,8 +63,11 @@ final class VerifyCommand implements Callable<Integer> {
         PrintWriter err = command.commandLine().getErr();
         Verification.Outcome outcome;
         try (ProgressBar bar = new ProgressBar(err)) {
+            VerifyProgressBar progress = new VerifyProgressBar(bar);
             outcome =
-                    Verification.of(configuration, timeout).run(table, new VerifyProgressBar(bar));
+                    repair
+                            ? new Repair(configuration, timeout).run(table, progress)
+                            : Verification.of(configuration, timeout).run(table, progress);
         }
         print(outcome, out);
         if ("json".equals(summary)) {
@@ -90,6 +100,12 @@ final class VerifyCommand implements Callable<Integer> {
                     "not compared, since the configuration excludes them or they arrive as the"
                             + " bytes that PostgreSQL stores: "
                             + String.join(", ", outcome.notCompared()));
+        }
+        for (Verification.Repaired table : outcome.repaired()) {
+            out.println(
+                    table.table()
+                            + " was loaded anew: "
+                            + (table.equal() ? "equal now" : "still not equal"));
         }
         outcome.setAside().forEach(line -> out.println("not replicated: " + line));
         out.println(outcome.ok() ? "everything is equal" : "NOT equal: " + outcome.reason());

@@ -3,6 +3,7 @@ package dev.walshadow.cli;
 import dev.walshadow.daemon.verify.ComparedTable;
 import dev.walshadow.daemon.verify.TableResult;
 import dev.walshadow.daemon.verify.VerifyProgress;
+import java.util.List;
 
 /** Shows a comparison's progress. */
 final class VerifyProgressBar implements VerifyProgress {
@@ -24,4 +25,9 @@ final class VerifyProgressBar implements VerifyProgress {
 
     @Override
     public void tableFinished(TableResult result) {}
+
+    @Override
+    public void loadsAnew(List<String> tables) {
+        bar.say("loading anew: " + String.join(", ", tables));
+    }
 }

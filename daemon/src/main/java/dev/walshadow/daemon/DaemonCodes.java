@@ -68,6 +68,9 @@ public final class DaemonCodes {
     /** A signal in the stream that has no effect. */
     public static final Code SIGNAL = new Code(1951);
 
+    /** The verification in the background has found rows that differ. */
+    public static final Code DIFFERENCE = new Code(1952);
+
     /** Traces cannot be sent. */
     public static final Code TRACES = new Code(1954);
 

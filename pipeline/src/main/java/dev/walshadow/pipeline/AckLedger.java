@@ -284,6 +284,16 @@ final class AckLedger {
         }
     }
 
+    /** Whether the planner is through with {@code sequence}. */
+    boolean isPlanned(long sequence) {
+        lock.lock();
+        try {
+            return planned >= sequence;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     long durablePosition() {
         lock.lock();
         try {

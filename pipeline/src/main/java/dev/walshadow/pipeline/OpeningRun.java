@@ -35,7 +35,7 @@ final class OpeningRun implements DecodeWorker.Pending {
         }
         Opening opening = java.util.Objects.requireNonNull(table.opening());
         TargetTable previous = opening.previous();
-        if (previous != null && !isDrained(previous)) {
+        if (previous != null && !(isDrained(previous) && previous.succeed())) {
             return AGAIN_NANOS;
         }
         running = true;

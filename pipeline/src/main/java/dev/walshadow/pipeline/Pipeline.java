@@ -73,6 +73,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     private final AsyncSteps steps;
     private final Housekeeping housekeeping;
     private final MirrorCleaning cleaning;
+    private final TombstoneRemoval removal;
     private final TableLoading loading;
 
     private final ArrayBlockingQueue<TransactionWork> toPlan = new ArrayBlockingQueue<>(PLAN_QUEUE);
@@ -149,6 +150,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         housekeeping = new Housekeeping(services, tables, given.quarantine(), this::watermark);
         cleaning = new MirrorCleaning(services, tables.names(), options.durableLsn());
         loading = new TableLoading(this, services, tables);
+        removal = new TombstoneRemoval(services, tables, steps);
     }
 
     private Router router(Surroundings given) {
@@ -437,9 +439,13 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         return options.storedValueBytes();
     }
 
-    /** Waits until no table that was being loaded anew is; false on timeout. */
+    /**
+     * Waits until no table is being loaded anew, of those either that were asked for by now; false
+     * on timeout.
+     */
     public boolean awaitLoads(long deadlineNanos) throws InterruptedException {
-        while (tables.all().stream().anyMatch(Pipeline::isBeingLoaded)) {
+        long asked = services.stream().assigned();
+        while (!services.stream().isPlanned(asked) || isLoading()) {
             services.fatal().check();
             if (System.nanoTime() - deadlineNanos >= 0) {
                 return false;
@@ -447,6 +453,11 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             Thread.sleep(LOAD_POLL_MILLIS);
         }
         return true;
+    }
+
+    /** Whether any table is being loaded, or about to be what the stream has it. */
+    public boolean isLoading() {
+        return tables.all().stream().anyMatch(Pipeline::isBeingLoaded);
     }
 
     private static boolean isBeingLoaded(TargetTable table) {
@@ -618,6 +629,17 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /** From now on batches are sent at these limits. Any thread. */
     public void limitBatches(BatchLimits limits) {
         shared.limits = limits;
+    }
+
+    /**
+     * Begins to remove tombstones from ClickHouse, with the rows that they hide, of tables that are
+     * live. Any thread; an earlier call's work goes on.
+     *
+     * @param below commit position; no commit before it comes again, here or after a restart
+     * @param percent of a table's rows that must be such tombstones, or it is left as it is
+     */
+    public void removeTombstones(long below, int percent) {
+        removal.start(below, percent);
     }
 
     /** Waits until the watermark has reached {@code lsn}; false on timeout. */

@@ -32,5 +32,8 @@ public final class PipelineCodes {
     /** A view of current rows cannot be made, or makes room for a table. */
     public static final Code VIEW_REFUSED = new Code(1718);
 
+    /** Tombstones could not be removed. */
+    public static final Code TOMBSTONES = new Code(1719);
+
     private PipelineCodes() {}
 }

@@ -13,6 +13,7 @@ public final class PipelineMetrics {
     final LongAdder discardedRows = new LongAdder();
     final LongAdder rows = new LongAdder();
     final LongAdder tombstones = new LongAdder();
+    final LongAdder tombstonesRemoved = new LongAdder();
     final LongAdder baselineRows = new LongAdder();
     final LongAdder batches = new LongAdder();
     final LongAdder batchBytes = new LongAdder();
@@ -52,6 +53,11 @@ public final class PipelineMetrics {
     /** Of these, skipped because they were durable since an earlier run. */
     public long skippedTransactions() {
         return skippedTransactions.sum();
+    }
+
+    /** Tombstones that are gone from ClickHouse. */
+    public long tombstonesRemoved() {
+        return tombstonesRemoved.sum();
     }
 
     /** Heap records planned for a table. */

@@ -84,7 +84,7 @@ public final class TargetGate {
     }
 
     /** False while it is shut; if true, {@link #leave} follows. */
-    boolean tryEnter() {
+    public boolean tryEnter() {
         lock.lock();
         try {
             if (shut) {
@@ -97,7 +97,8 @@ public final class TargetGate {
         }
     }
 
-    void leave() {
+    /** Behind whatever was let in. */
+    public void leave() {
         lock.lock();
         try {
             inside--;

@@ -16,6 +16,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -91,6 +92,16 @@ final class TargetTable {
 
     /** Commit position of the newest TRUNCATE that is known. */
     private final AtomicLong emptiedAt = new AtomicLong();
+
+    /** Who changes its table in ClickHouse. */
+    private enum Use {
+        FREE,
+        OCCUPIED,
+        WANTED,
+        SUCCEEDED
+    }
+
+    private final AtomicReference<Use> use = new AtomicReference<>(Use.FREE);
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition acknowledged = lock.newCondition();
@@ -228,6 +239,33 @@ final class TargetTable {
     }
 
     /** Where its rows go; for tables that are sent. */
+    // for changes of the table in ClickHouse that are no opening's
+
+    /** False if it is taken, or a later generation has taken over. {@link #free} follows. */
+    boolean occupy() {
+        return use.compareAndSet(Use.FREE, Use.OCCUPIED);
+    }
+
+    /** A later generation waits for {@link #free}. */
+    boolean isWanted() {
+        return use.get() == Use.WANTED;
+    }
+
+    void free() {
+        use.set(Use.FREE);
+    }
+
+    /** Lets nobody occupy it any more; false while somebody does. */
+    boolean succeed() {
+        return use.updateAndGet(
+                        now ->
+                                switch (now) {
+                                    case FREE, SUCCEEDED -> Use.SUCCEEDED;
+                                    case OCCUPIED, WANTED -> Use.WANTED;
+                                })
+                == Use.SUCCEEDED;
+    }
+
     TargetName place() {
         TargetTable partitioned = root;
         if (partitioned != null) {

@@ -339,6 +339,7 @@ public final class TargetTables {
 
     /** Copies that an earlier process did not finish; whatever needs one begins it anew. */
     private void dropUnfinished() {
+        TombstoneRemoval.killAbandoned(client, options.metadataDatabase());
         client.query(
                         "SELECT name FROM system.tables WHERE match(name, "
                                 + Ddl.literal(TargetNames.UNFINISHED)
@@ -400,8 +401,8 @@ public final class TargetTables {
         revision.incrementAndGet();
     }
 
-    /** Another one after each {@link #replace}. */
-    long revision() {
+    /** Another one after each change of a followed table. */
+    public long revision() {
         return revision.get();
     }
 
@@ -483,6 +484,10 @@ public final class TargetTables {
         return options.onExisting();
     }
 
+    String metadataDatabase() {
+        return options.metadataDatabase();
+    }
+
     TargetNames names() {
         return names;
     }
@@ -562,6 +567,21 @@ public final class TargetTables {
     public @Nullable TableMapping mapping(int databaseOid, int relationOid) {
         TargetTable table = find(databaseOid, relationOid);
         return table == null ? null : table.mapping();
+    }
+
+    /** A followed table as the stream has it; null if it is not followed. */
+    public @Nullable RelationDescriptor shape(int databaseOid, int relationOid) {
+        TargetTable table = find(databaseOid, relationOid);
+        return table == null ? null : table.shape();
+    }
+
+    /** Whether all of a table's rows are sent, and where readers find them. */
+    public boolean isLive(int databaseOid, int relationOid) {
+        TargetTable table = find(databaseOid, relationOid);
+        return table != null
+                && table.state() == TableState.LIVE
+                && table.isOpen()
+                && !table.isStaged();
     }
 
     public Collection<TableStatus> status() {

@@ -156,9 +156,9 @@ final class CatalogAssembly {
 
     private static TypeStructure base(ResultSet row) throws SQLException {
         String library = row.getString(17);
-        return library == null
+        return row.getString(18) == null
                 ? TypeStructure.PLAIN
-                : new TypeStructure.Foreign(library, string(row, 18));
+                : new TypeStructure.Foreign(library == null ? "" : library, string(row, 18));
     }
 
     void enumLabel(ResultSet row) throws SQLException {

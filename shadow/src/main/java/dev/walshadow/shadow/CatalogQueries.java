@@ -200,7 +200,8 @@ final class CatalogQueries {
             LEFT JOIN pg_range r ON t.typtype = 'r' AND r.rngtypid = t.oid
             LEFT JOIN pg_range m ON t.typtype = 'm' AND m.rngmultitypid = t.oid
             LEFT JOIN pg_proc p ON t.typtype = 'b' AND p.oid = t.typoutput
-                 AND p.prolang = 13\
+                 AND (p.prolang = 13 OR p.prolang = 12 AND t.oid >= 16384
+                      AND t.typsubscript <> 'array_subscript_handler'::regproc)\
             """;
 
     /** 1 type, 2 oid, 3 label, in sort order. */

@@ -2,6 +2,8 @@ package dev.walshadow.systemtests;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.walshadow.daemon.control.ControlClient;
+import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.testkit.Installation;
@@ -16,8 +18,10 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import tools.jackson.databind.JsonNode;
 
 /** A daemon that is steered while it runs. */
 @Timeout(600)
@@ -133,6 +137,34 @@ final class ControlTest {
                     "the signal has been answered",
                     () -> installation.logged("reloaded: batch.rows is 50"));
             assertThat(installation.verify().reason()).isEmpty();
+        }
+    }
+
+    /** The postmaster is stopped: connections are taken by the kernel, and nobody answers. */
+    @Test
+    void aWaitEndsInTimeThoughTheSourceDoesNotAnswer() throws Exception {
+        try (Installation installation = Installation.start(15)) {
+            installation.execute("CREATE TABLE t (id int PRIMARY KEY)");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            String pid = Long.toString(installation.source().pid());
+            assertThat(new ProcessBuilder("kill", "-STOP", pid).start().waitFor()).isZero();
+            try {
+                long started = System.nanoTime();
+                JsonNode answer =
+                        ControlClient.send(
+                                StateDirectory.controlSocket(installation.state()),
+                                ControlClient.request("wait").put("timeout_millis", 2_000));
+                Duration took = Duration.ofNanos(System.nanoTime() - started);
+                assertThat(answer.path("durable").asBoolean(true)).isFalse();
+                assertThat(answer.path("message").asString(""))
+                        .startsWith("the source's position cannot be asked for");
+                assertThat(took).isBetween(Duration.ofMillis(1_900), Duration.ofSeconds(8));
+                assertThat(installation.command("wait", "--timeout", "1s").exitCode()).isEqualTo(1);
+            } finally {
+                assertThat(new ProcessBuilder("kill", "-CONT", pid).start().waitFor()).isZero();
+            }
+            assertThat(installation.command("wait").exitCode()).isZero();
         }
     }
 

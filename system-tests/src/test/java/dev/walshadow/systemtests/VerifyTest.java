@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.walshadow.daemon.verify.TableResult;
 import dev.walshadow.daemon.verify.Verification;
 import dev.walshadow.testkit.Installation;
+import java.sql.Connection;
+import java.sql.Statement;
 import org.junit.jupiter.api.Test;
 
 /** What verify is for: it names exactly the rows that somebody changed in ClickHouse. */
@@ -72,6 +74,43 @@ final class VerifyTest {
             assertThat(outcome.results())
                     .extracting(result -> result.table() + " " + result.sourceRows())
                     .contains("public.parted 51", "public.only_far 0");
+        }
+    }
+
+    /** It says so, and compares the others. */
+    @Test
+    void namesATableThatTheSourceCannotRead() throws Exception {
+        try (Installation installation = Installation.start(17)) {
+            installation.execute(
+                    "CREATE TABLE locked (id int PRIMARY KEY)",
+                    "INSERT INTO locked SELECT generate_series(1, 10)",
+                    "CREATE TABLE loose (v text)",
+                    "INSERT INTO loose VALUES ('a')",
+                    "CREATE TABLE other (id int PRIMARY KEY)",
+                    "INSERT INTO other SELECT generate_series(1, 10)");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            assertThat(installation.verify().reason()).isEmpty();
+            installation.execute("ALTER DATABASE postgres SET lock_timeout = '300ms'");
+            try (Connection session = installation.session();
+                    Statement statement = session.createStatement()) {
+                session.setAutoCommit(false);
+                statement.execute("LOCK TABLE locked, loose IN ACCESS EXCLUSIVE MODE");
+                Verification.Outcome outcome = installation.verify();
+                assertThat(outcome.reason()).isEqualTo("2 tables are not replicated");
+                assertThat(outcome.setAside())
+                        .allMatch(line -> line.contains("the source cannot read it: ERROR: canceling"))
+                        .anyMatch(line -> line.startsWith("public.locked: "))
+                        .anyMatch(line -> line.startsWith("public.loose: "));
+                assertThat(outcome.results())
+                        .singleElement()
+                        .matches(result -> result.table().name().equals("other") && result.equal());
+                Installation.CommandResult command =
+                        installation.command("verify", "--table", "public.locked");
+                assertThat(command.exitCode()).isEqualTo(1);
+                assertThat(command.output()).contains("the source cannot read it");
+            }
+            assertThat(installation.verify().reason()).isEmpty();
         }
     }
 

@@ -403,6 +403,39 @@ public final class Settings {
                     Kind.integer(1, 6_000),
                     "60",
                     "Most transactions that are traced: the first after each interval.");
+    public static final Setting<Duration> TOMBSTONES_INTERVAL =
+            optional(
+                    "tombstones",
+                    "interval",
+                    Kind.DURATION,
+                    "0s",
+                    "How often tombstones of deleted rows, and the rows that they hide, are removed"
+                            + " from ClickHouse for good, those that an interval before could not"
+                            + " come again any more; 0s: never, since it writes parts of tables"
+                            + " anew.");
+    public static final Setting<Integer> TOMBSTONES_PERCENT =
+            optional(
+                    "tombstones",
+                    "percent",
+                    Kind.integer(0, 100),
+                    "5",
+                    "How many of a table's rows must be such tombstones, in percent; else it is"
+                            + " left as it is.");
+    public static final Setting<Duration> VERIFY_INTERVAL =
+            optional(
+                    "verify",
+                    "interval",
+                    Kind.DURATION,
+                    "0s",
+                    "How often some rows of a random table are compared with the source, while the"
+                            + " stream goes on; 0s: never, since it asks the source for rows.");
+    public static final Setting<Integer> VERIFY_ROWS =
+            optional(
+                    "verify",
+                    "rows",
+                    Kind.integer(1, 100_000),
+                    "1000",
+                    "How many rows are compared each time, at most, on each side.");
     public static final Setting<String> LOG_LEVEL =
             optional(
                     "log",
@@ -470,6 +503,10 @@ public final class Settings {
                     HTTP_TOKEN_FILE,
                     TRACES_URL,
                     TRACES_PER_MINUTE,
+                    TOMBSTONES_INTERVAL,
+                    TOMBSTONES_PERCENT,
+                    VERIFY_INTERVAL,
+                    VERIFY_ROWS,
                     LOG_LEVEL,
                     LOG_FORMAT);
 
@@ -486,6 +523,10 @@ public final class Settings {
                     BATCH_AGE,
                     SOURCE_POLL_INTERVAL,
                     HTTP_TOKEN_FILE,
+                    TOMBSTONES_INTERVAL,
+                    TOMBSTONES_PERCENT,
+                    VERIFY_INTERVAL,
+                    VERIFY_ROWS,
                     LOG_LEVEL);
 
     private Settings() {}

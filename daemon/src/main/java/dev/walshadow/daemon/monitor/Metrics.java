@@ -152,6 +152,10 @@ public final class Metrics {
                     Metric.of(
                             "walshadow_tombstones_total", "/tombstones", "Of the rows, deletions."),
                     Metric.of(
+                            "walshadow_tombstones_removed_total",
+                            "/tombstones_removed",
+                            "Tombstones gone from ClickHouse, by [tombstones] interval."),
+                    Metric.of(
                             "walshadow_baseline_rows_total",
                             "/baseline_rows",
                             "Of the rows, those of initial loads."),
@@ -217,6 +221,28 @@ public final class Metrics {
                             "walshadow_initial_load_expected_bytes",
                             "/bootstrap/bytes_total",
                             "Bytes of the base backup expected."),
+                    // the verification in the background
+                    Metric.of(
+                            "walshadow_verify_ranges_total",
+                            "/verify/ranges",
+                            "Ranges of rows compared with the source; absent while [verify]"
+                                    + " interval is 0."),
+                    Metric.of(
+                            "walshadow_verify_rows_total",
+                            "/verify/rows",
+                            "Rows compared with the source by these."),
+                    Metric.of(
+                            "walshadow_verify_last_timestamp_seconds",
+                            "/verify/last_checked_seconds",
+                            "When the last range was compared, since 1970-01-01 UTC."),
+                    Metric.each(
+                            "walshadow_verify_differences",
+                            "/verify/tables",
+                            "/differences",
+                            "Rows of a table that are known to differ from the source, at most"
+                                    + " 100; 0 when they have become equal.",
+                            "table",
+                            "/name"),
                     // the shadow
                     Metric.of(
                             "walshadow_shadow_running",

@@ -60,6 +60,7 @@ final class Assembly implements AutoCloseable {
     private final List<Thread> beside = new CopyOnWriteArrayList<>();
 
     private boolean compactsShapes = true;
+    final TombstoneSchedule tombstones;
 
     final WalPages pages;
     final SegmentArchive archive;
@@ -101,6 +102,7 @@ final class Assembly implements AutoCloseable {
         this.state = state;
         this.prepared = prepared;
         this.log = log;
+        tombstones = new TombstoneSchedule(configuration);
         pages = from.pages();
         archive = new SegmentArchive(state.archive(), pages);
         spool =
@@ -146,7 +148,8 @@ final class Assembly implements AutoCloseable {
                         walArchive == null ? null : walArchive.reader());
         source = new SpooledWalSource(live, live::detachBuffer, spool, status::advanceFlush);
         progress =
-                new ProgressKeeper(state.manifest(), status, manifest, spool::retain, log::lastLsn);
+                new ProgressKeeper(
+                        state.manifest(), status, manifest, this::floorKept, log::lastLsn);
         pump =
                 new WalPump(
                         source,
@@ -290,6 +293,12 @@ final class Assembly implements AutoCloseable {
                 pages.systemIdentifier(),
                 configuration.get(Settings.SOURCE_STATUS_INTERVAL),
                 SOURCE_SILENCE);
+    }
+
+    /** Nothing that begins below the floor comes again. On the pump's thread. */
+    private void floorKept(long floor) {
+        spool.retain(floor);
+        tombstones.tick(pipeline, floor);
     }
 
     /** Lets go of what neither the shadow nor a resume can need any more. On the pump's thread. */

@@ -38,6 +38,7 @@ final class OfflineCheck {
         note(() -> ReplicationConnection.checkSlotName(configuration.get(Settings.SOURCE_SLOT)));
         note(() -> ServerUser.of(configuration.find(Settings.SHADOW_USER).orElse(null)));
         note(() -> configuration.find(Settings.HTTP_TOKEN_FILE).ifPresent(ApiToken::read));
+        note(() -> TombstoneSchedule.check(configuration));
         if (!findings.isEmpty()) {
             note(() -> Targets.ping(configuration));
         }

@@ -4,6 +4,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
+import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
@@ -12,7 +13,11 @@ import dev.walshadow.daemon.monitor.TransactionTraces;
 import dev.walshadow.daemon.preflight.Findings;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.daemon.verify.BackgroundVerification;
 import dev.walshadow.pipeline.BatchLimits;
+import dev.walshadow.pipeline.Pipeline;
+import dev.walshadow.pipeline.TargetGate;
+import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.SegmentArchive;
@@ -20,8 +25,10 @@ import dev.walshadow.source.StreamSnapshot;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Objects;
+import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -41,6 +48,7 @@ public final class Replication implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Replication.class);
 
     private static final long POLL_NANOS = 20_000_000L;
+    private static final long TOLERANCE_NANOS = 100_000_000L;
 
     private volatile Configuration configuration;
     private final StateDirectory state;
@@ -52,6 +60,7 @@ public final class Replication implements AutoCloseable {
     private final Thread worker;
     private final Observations seen;
     private final SourceWatch watch;
+    private final BackgroundVerification verification;
 
     private volatile @Nullable Assembly assembly;
     private volatile boolean closing;
@@ -74,6 +83,12 @@ public final class Replication implements AutoCloseable {
                         configuration.get(Settings.SOURCE_POLL_INTERVAL),
                         seen.clock,
                         this::sourceEnd);
+        this.verification =
+                new BackgroundVerification(
+                        pace(configuration),
+                        this::comparable,
+                        new SplittableRandom(),
+                        InstantSource.system());
         this.worker = Thread.ofPlatform().name("wal-pump").unstarted(this::work);
     }
 
@@ -91,6 +106,7 @@ public final class Replication implements AutoCloseable {
         Replication replication = new Replication(configuration, state, source, prepared);
         replication.worker.start();
         replication.watch.start();
+        replication.verification.start();
         return replication;
     }
 
@@ -104,6 +120,57 @@ public final class Replication implements AutoCloseable {
                                 configuration.get(Settings.TRACES_PER_MINUTE),
                                 source.settings().toString()))
                 .orElse(null);
+    }
+
+    private static BackgroundVerification.Pace pace(Configuration configuration) {
+        return new BackgroundVerification.Pace(
+                configuration.get(Settings.VERIFY_INTERVAL),
+                configuration.get(Settings.VERIFY_ROWS));
+    }
+
+    /** Null while tables cannot be compared. */
+    private BackgroundVerification.@Nullable Surroundings comparable() {
+        Assembly parts = assembly;
+        boolean can =
+                parts != null
+                        && firstAttach.isDone()
+                        && prepared.pause().describe().isEmpty()
+                        && seen.targetReachable()
+                        && ended.getCount() > 0;
+        return can ? new Compared(parts, prepared) : null;
+    }
+
+    private record Compared(Assembly parts, Prepared prepared)
+            implements BackgroundVerification.Surroundings {
+        @Override
+        public TargetTables tables() {
+            return prepared.tables();
+        }
+
+        @Override
+        public Pipeline pipeline() {
+            return parts.pipeline;
+        }
+
+        @Override
+        public ClickHouseClient client() {
+            return prepared.client();
+        }
+
+        @Override
+        public TargetGate gate() {
+            return prepared.pause().gate();
+        }
+
+        @Override
+        public Connection open(int databaseOid) throws SQLException {
+            return prepared.databases().open(databaseOid);
+        }
+
+        @Override
+        public long position(Connection session) throws SQLException {
+            return SourceDatabase.currentPosition(session, prepared.segmentSize());
+        }
     }
 
     /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
@@ -251,7 +318,16 @@ public final class Replication implements AutoCloseable {
     /** Waits until what is committed on the source now is durable, the initial load included. */
     public ObjectNode await(JsonMapper json, long deadline) throws InterruptedException {
         ObjectNode answer = json.createObjectNode();
-        long target = sourcePosition();
+        long target;
+        try {
+            target = sourcePosition(deadline);
+        } catch (SQLException e) {
+            String reason = "the source's position cannot be asked for: " + e.getMessage();
+            if (deadline - System.nanoTime() > TOLERANCE_NANOS) {
+                throw new ConfigurationException(DaemonCodes.SOURCE_UNREACHABLE, reason, e);
+            }
+            return answer.put("durable", false).put("message", reason);
+        }
         answer.put("lsn", Lsn.format(target));
         boolean durable =
                 firstAttach.awaitDone(deadline)
@@ -297,14 +373,9 @@ public final class Replication implements AutoCloseable {
         return parts != null && parts.pipeline.awaitLoads(deadline);
     }
 
-    private long sourcePosition() {
-        try (Connection session = source.open()) {
+    private long sourcePosition(long deadline) throws SQLException {
+        try (Connection session = source.openUntil(deadline)) {
             return SourceDatabase.currentPosition(session, prepared.segmentSize());
-        } catch (SQLException e) {
-            throw new ConfigurationException(
-                    DaemonCodes.SOURCE_UNREACHABLE,
-                    "the source's position cannot be asked for: " + e.getMessage(),
-                    e);
         }
     }
 
@@ -361,6 +432,7 @@ public final class Replication implements AutoCloseable {
      *     nothing was changed
      */
     public void use(Configuration wanted) {
+        TombstoneSchedule.check(wanted);
         Assembly parts = assembly;
         LiveTarget target = new LiveTarget(wanted, prepared.client());
         target.check(
@@ -369,7 +441,9 @@ public final class Replication implements AutoCloseable {
         target.use();
         configuration = wanted;
         watch.askEvery(wanted.get(Settings.SOURCE_POLL_INTERVAL));
+        verification.use(pace(wanted));
         if (parts != null) {
+            parts.tombstones.use(wanted);
             parts.pipeline.limitBatches(
                     new BatchLimits(
                             wanted.get(Settings.BATCH_ROWS),
@@ -402,6 +476,7 @@ public final class Replication implements AutoCloseable {
         ObjectNode status = Status.of(json, prepared, firstAttach, parts, failure.get());
         if (parts != null) {
             Stages.write(status, configuration, parts, seen, watch);
+            verification.write(status);
         }
         return status;
     }
@@ -410,6 +485,7 @@ public final class Replication implements AutoCloseable {
     public void close() {
         closing = true;
         watch.close();
+        verification.close();
         Assembly parts = assembly;
         firstAttach.close();
         if (parts != null) {

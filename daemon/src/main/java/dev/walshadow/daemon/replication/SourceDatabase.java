@@ -14,6 +14,7 @@ import java.sql.Statement;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Properties;
 import java.util.function.Supplier;
 
 /** SQL sessions on the source. Reads only. */
@@ -72,9 +73,32 @@ public final class SourceDatabase {
         }
     }
 
-    /** Rows that row-level security would hide are an error: they must not look deleted. */
+    /**
+     * The same, for a question that is asked once: neither the connection nor an answer is waited
+     * for beyond the deadline.
+     */
+    Connection openUntil(long deadlineNanos) throws SQLException {
+        long left = Math.max(1, (deadlineNanos - System.nanoTime()) / 1_000_000);
+        int millis = (int) Math.min(left, settings.connectTimeoutMillis());
+        Properties properties = settings.jdbcProperties();
+        properties.setProperty("loginTimeout", Double.toString(millis / 1000.0));
+        properties.setProperty("connectTimeout", Integer.toString(millis / 1000 + 1));
+        properties.setProperty("socketTimeout", Integer.toString(millis / 1000 + 1));
+        Connection session = open(settings, properties);
+        session.setNetworkTimeout(
+                Runnable::run,
+                (int) Math.max(1, Math.min(left, (deadlineNanos - System.nanoTime()) / 1_000_000)));
+        return session;
+    }
+
     private static Connection open(ConnectionSettings to) throws SQLException {
-        Connection session = DriverManager.getConnection(to.jdbcUrl(), to.jdbcProperties());
+        return open(to, to.jdbcProperties());
+    }
+
+    /** Rows that row-level security would hide are an error: they must not look deleted. */
+    private static Connection open(ConnectionSettings to, Properties properties)
+            throws SQLException {
+        Connection session = DriverManager.getConnection(to.jdbcUrl(), properties);
         try (Statement statement = session.createStatement()) {
             statement.execute("SET row_security = off");
             return session;

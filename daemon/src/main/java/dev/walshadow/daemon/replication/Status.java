@@ -116,6 +116,7 @@ final class Status {
     private static void counters(ObjectNode root, PipelineMetrics metrics) {
         root.put("rows", metrics.rows());
         root.put("tombstones", metrics.tombstones());
+        root.put("tombstones_removed", metrics.tombstonesRemoved());
         root.put("baseline_rows", metrics.baselineRows());
         root.put("transactions", metrics.transactions());
         root.put("batches", metrics.batches());

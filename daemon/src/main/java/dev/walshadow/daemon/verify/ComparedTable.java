@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * A table on both sides, as far as a comparison needs it.
  *
  * @param from what its rows are selected from on the source, as SQL
+ * @param versionColumn the target's {@code _version} column
  * @param deletedColumn the target's {@code _is_deleted} column
  * @param columns those that replicate, in source order
  * @param where which rows replicate, as SQL; empty: all
@@ -20,6 +21,7 @@ public record ComparedTable(
         String from,
         String targetDatabase,
         String targetTable,
+        String versionColumn,
         String deletedColumn,
         List<Column> columns,
         String where) {
@@ -50,6 +52,19 @@ public record ComparedTable(
     /** Whether the source can be asked for rows by the keys that ClickHouse has. */
     boolean hasPlainKey() {
         return columns.stream().noneMatch(column -> column.key() && column.transform() != null);
+    }
+
+    /** The key's columns alone. */
+    ComparedTable keys() {
+        return new ComparedTable(
+                source,
+                from,
+                targetDatabase,
+                targetTable,
+                versionColumn,
+                deletedColumn,
+                columns.stream().filter(Column::key).toList(),
+                where);
     }
 
     public ComparedTable {

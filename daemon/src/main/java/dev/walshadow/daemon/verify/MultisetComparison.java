@@ -17,11 +17,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * Compares a table without a key: how often each row is there. First the digests of all rows; then
  * the rows whose numbers differ are counted again, on the whole table, at ever later positions.
- * Under load a row only counts as unequal when the source had it as often before as after
- * ClickHouse was read, twice.
+ * A row counts as unequal when ClickHouse's newest change of the table is of a commit before the
+ * first reading of the source, twice. Where the table changes without a pause, nothing tells which
+ * rows changed: then the numbers must have been the same ten times in a row.
  */
 final class MultisetComparison {
     private static final int SHOWN_CHARACTERS = 100;
+
+    /** Rounds with the same numbers that count while the table changes all the time. */
+    private static final int STEADY = 10;
 
     private final SourceRows source;
     private final TargetRows target;
@@ -118,12 +122,16 @@ final class MultisetComparison {
             throws InterruptedException, SQLException {
         Map<Row, Counts> unequal = new LinkedHashMap<>();
         Map<Row, Integer> confirmed = new HashMap<>();
+        Map<Row, Counts> steady = new HashMap<>();
         List<Row> open = List.copyOf(candidates);
-        Map<Row, Long> before = open.isEmpty() ? Map.of() : count(table, open, source::scan);
-        for (int round = 0; !open.isEmpty(); round++) {
+        for (int round = 0; !open.isEmpty() && round < TableComparison.ROUNDS_LIMIT; round++) {
+            long from = positions.now();
+            Map<Row, Long> before = count(table, open, source::scan);
             positions.awaitCurrent();
             Map<Row, Long> found = count(table, open, target::scan);
             Map<Row, Long> after = count(table, open, source::scan);
+            boolean quiet =
+                    !TableComparison.isWithin(target.newestCommit(table), from, positions.now());
             List<Row> unsettled = new ArrayList<>();
             for (Row row : open) {
                 long there = found.getOrDefault(row, 0L);
@@ -132,16 +140,17 @@ final class MultisetComparison {
                 if (there == earlier || there == later) {
                     continue;
                 }
-                int times = confirmed.merge(row, earlier == later ? 1 : 0, Integer::sum);
-                if (times >= TableComparison.CONFIRMATIONS
-                        || round >= TableComparison.ROUNDS_LIMIT) {
-                    unequal.put(row, new Counts(later, there));
+                Counts now = new Counts(later, there);
+                boolean same = earlier == later && now.equals(steady.put(row, now));
+                int times = quiet || same ? confirmed.merge(row, 1, Integer::sum) : 0;
+                if (times >= (quiet ? TableComparison.CONFIRMATIONS : STEADY)) {
+                    unequal.put(row, now);
                 } else {
+                    confirmed.put(row, times);
                     unsettled.add(row);
                 }
             }
             open = unsettled;
-            before = after;
         }
         return unequal;
     }

@@ -13,6 +13,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -46,7 +47,56 @@ final class SourceRows {
 
     /** All rows, in no order. The consumer gets canonical values, valid after it returns too. */
     void scan(ComparedTable table, Consumer<List<@Nullable String>> consumer) throws SQLException {
-        copy(table, "", consumer);
+        copy(table, new Part("", "", ""), consumer);
+    }
+
+    /**
+     * Any one row, of some blocks of the table.
+     *
+     * @param percent of the table's blocks to read
+     */
+    void any(ComparedTable table, double percent, Consumer<List<@Nullable String>> consumer)
+            throws SQLException {
+        String sample = String.format(Locale.ROOT, " TABLESAMPLE SYSTEM (%.6f)", percent);
+        copy(table, new Part(sample, "", " ORDER BY random() LIMIT 1"), consumer);
+    }
+
+    /**
+     * The first rows at or above a key, in PostgreSQL's order of keys.
+     *
+     * @param least texts of the key columns; empty: from the first row on
+     */
+    void range(
+            ComparedTable table,
+            List<String> least,
+            int rows,
+            Consumer<List<@Nullable String>> consumer)
+            throws SQLException {
+        String columns = keyColumns(table);
+        String above = least.isEmpty() ? "" : "(" + columns + ") >= " + tuple(least);
+        copy(table, new Part("", above, " ORDER BY " + columns + " LIMIT " + rows), consumer);
+    }
+
+    /**
+     * What is read of a table.
+     *
+     * @param sample behind its name
+     * @param condition beside its own; empty: none
+     * @param end of the statement
+     */
+    private record Part(String sample, String condition, String end) {}
+
+    private static String keyColumns(ComparedTable table) {
+        return table.columns().stream()
+                .filter(ComparedTable.Column::key)
+                .map(column -> quoteIdentifier(column.sourceName()))
+                .collect(Collectors.joining(", "));
+    }
+
+    private static String tuple(List<String> key) {
+        return key.stream()
+                .map(SourceRows::quoteLiteral)
+                .collect(Collectors.joining(", ", "(", ")"));
     }
 
     /** The rows with these keys (PostgreSQL's text of the key columns). */
@@ -64,19 +114,9 @@ final class SourceRows {
                     });
             return;
         }
-        String columns =
-                table.columns().stream()
-                        .filter(ComparedTable.Column::key)
-                        .map(column -> quoteIdentifier(column.sourceName()))
-                        .collect(Collectors.joining(", ", "(", ")"));
-        String values =
-                keys.stream()
-                        .map(key ->
-                                key.stream()
-                                        .map(SourceRows::quoteLiteral)
-                                        .collect(Collectors.joining(", ", "(", ")")))
-                        .collect(Collectors.joining(", "));
-        copy(table, columns + " IN (" + values + ")", consumer);
+        String values = keys.stream().map(SourceRows::tuple).collect(Collectors.joining(", "));
+        String condition = "(" + keyColumns(table) + ") IN (" + values + ")";
+        copy(table, new Part("", condition, ""), consumer);
     }
 
     private static List<@Nullable String> key(ComparedTable table, List<@Nullable String> row) {
@@ -89,16 +129,19 @@ final class SourceRows {
         return key;
     }
 
-    private void copy(ComparedTable table, String where, Consumer<List<@Nullable String>> consumer)
+    private void copy(ComparedTable table, Part part, Consumer<List<@Nullable String>> consumer)
             throws SQLException {
         String columns =
                 table.columns().stream()
                         .map(SourceRows::expression)
                         .collect(Collectors.joining(", "));
         String rows = table.where().isEmpty() ? "" : " WHERE (" + table.where() + ")";
-        String asked = where.isEmpty() ? "" : (rows.isEmpty() ? " WHERE " : " AND ") + where;
-        String sql =
-                "COPY (SELECT " + columns + " FROM " + table.from() + rows + asked + ") TO STDOUT";
+        String asked =
+                part.condition().isEmpty()
+                        ? ""
+                        : (rows.isEmpty() ? " WHERE " : " AND ") + part.condition();
+        String from = table.from() + part.sample() + rows + asked + part.end();
+        String sql = "COPY (SELECT " + columns + " FROM " + from + ") TO STDOUT";
         List<@Nullable TransformedText> transforms = new ArrayList<>();
         for (ComparedTable.Column column : table.columns()) {
             Transform transform = column.transform();

@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Compares one table. First the digests of all rows of both sides, taken after the watermark has
  * passed a position; then, for the keys that differ, the rows themselves between two readings of
- * the source, at ever later positions: under load a key only counts as unequal when the source
- * showed the same row before and after ClickHouse was read, twice. Tables without a key: {@link
+ * the source, at ever later positions. A key only counts as unequal when ClickHouse's newest
+ * version of it is of a commit before the first reading, twice: then nothing was under way, since
+ * ClickHouse had by then whatever the first reading showed. Tables without a key: {@link
  * MultisetComparison}.
  */
 final class TableComparison {
@@ -35,9 +36,12 @@ final class TableComparison {
     private final Positions positions;
     private final VerifyProgress progress;
 
-    /** Waits until everything that the source has committed by now is in ClickHouse. */
+    /** Of the source. The first waits until everything that it has committed is in ClickHouse. */
     interface Positions {
         void awaitCurrent() throws InterruptedException, SQLException;
+
+        /** Where the source's WAL ends now. */
+        long now() throws SQLException;
     }
 
     TableComparison(
@@ -89,7 +93,11 @@ final class TableComparison {
             if (counts.total() > CANDIDATES_LIMIT) {
                 return result(table, left, right, counts, shown(table, candidates.keySet()));
             }
-            List<Difference> settled = settle(table, candidates.keySet());
+            List<Difference> settled =
+                    candidates.isEmpty()
+                            ? List.of()
+                            : List.copyOf(
+                                    settle(table, keyTexts(table, candidates.keySet())).values());
             Counts remaining = new Counts();
             settled.forEach(difference -> remaining.add(difference.kind()));
             return result(table, left, right, remaining, settled);
@@ -164,13 +172,11 @@ final class TableComparison {
         return differences;
     }
 
-    private List<Difference> settle(ComparedTable table, Set<Key> candidates)
+    /** Which rows with these keys (texts of the key columns) differ, by key. */
+    Map<List<String>, Difference> settle(ComparedTable table, Collection<List<String>> candidates)
             throws InterruptedException, SQLException {
-        List<Difference> differences = new ArrayList<>();
-        if (candidates.isEmpty()) {
-            return differences;
-        }
-        List<List<String>> keys = new ArrayList<>(keyTexts(table, candidates));
+        Map<List<String>, Difference> differences = new LinkedHashMap<>();
+        List<List<String>> keys = List.copyOf(candidates);
         for (int from = 0; from < keys.size(); from += LOOKUP_BATCH) {
             List<List<String>> batch =
                     keys.subList(from, Math.min(keys.size(), from + LOOKUP_BATCH));
@@ -180,33 +186,47 @@ final class TableComparison {
     }
 
     private void settleBatch(
-            ComparedTable table, List<List<String>> batch, List<Difference> differences)
+            ComparedTable table,
+            List<List<String>> batch,
+            Map<List<String>, Difference> differences)
             throws InterruptedException, SQLException {
         Map<List<String>, Integer> confirmed = new HashMap<>();
         List<List<String>> open = batch;
-        for (int round = 0; !open.isEmpty(); round++) {
+        for (int round = 0; !open.isEmpty() && round < ROUNDS_LIMIT; round++) {
+            long from = positions.now();
             Map<List<String>, List<@Nullable String>> before = read(table, open, source::lookup);
             positions.awaitCurrent();
             Map<List<String>, List<@Nullable String>> found =
                     read(table, open, (t, k, c) -> target.lookup(t, k, c));
             Map<List<String>, List<@Nullable String>> after = read(table, open, source::lookup);
+            List<List<String>> unequal = new ArrayList<>(open);
+            unequal.removeIf(key ->
+                    Objects.equals(found.get(key), before.get(key))
+                            || Objects.equals(found.get(key), after.get(key)));
+            Map<List<String>, Long> commits =
+                    unequal.isEmpty() ? Map.of() : target.commits(table, unequal);
+            long to = positions.now();
             List<List<String>> unsettled = new ArrayList<>();
-            for (List<String> key : open) {
-                List<@Nullable String> there = found.get(key);
-                if (Objects.equals(there, before.get(key))
-                        || Objects.equals(there, after.get(key))) {
+            for (List<String> key : unequal) {
+                boolean counts = !isWithin(commits.getOrDefault(key, 0L), from, to);
+                if (confirmed.merge(key, counts ? 1 : 0, Integer::sum) < CONFIRMATIONS) {
+                    unsettled.add(key);
                     continue;
                 }
-                boolean still = Objects.equals(before.get(key), after.get(key));
-                int times = confirmed.merge(key, still ? 1 : 0, Integer::sum);
-                if (times >= CONFIRMATIONS || round >= ROUNDS_LIMIT) {
-                    compareRows(table, List.of(key), after, found, differences);
-                } else {
-                    unsettled.add(key);
-                }
+                List<Difference> told = new ArrayList<>();
+                compareRows(table, List.of(key), after, found, told);
+                told.forEach(difference -> differences.put(key, difference));
             }
             open = unsettled;
         }
+    }
+
+    /**
+     * Whether ClickHouse has changed something by a commit of the source between two positions. One
+     * above both is no commit of the source.
+     */
+    static boolean isWithin(long commit, long from, long to) {
+        return Long.compareUnsigned(commit, from) > 0 && Long.compareUnsigned(commit, to) <= 0;
     }
 
     /** A way to read rows by key. */
@@ -225,7 +245,7 @@ final class TableComparison {
         return rows;
     }
 
-    private static List<String> keyText(ComparedTable table, List<@Nullable String> row) {
+    static List<String> keyText(ComparedTable table, List<@Nullable String> row) {
         List<String> key = new ArrayList<>();
         for (int i = 0; i < row.size(); i++) {
             if (table.columns().get(i).key()) {

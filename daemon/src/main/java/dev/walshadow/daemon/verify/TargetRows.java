@@ -4,9 +4,12 @@ import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.clickhouse.ResultRow;
+import dev.walshadow.clickhouse.RowConsumer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -14,13 +17,57 @@ import org.jspecify.annotations.Nullable;
 /** Reads a table's current rows from ClickHouse with FINAL, as ClickHouse's own text. */
 final class TargetRows {
     private final ClickHouseClient client;
+    private final Map<String, String> settings;
+    private final Consumer<Runnable> turn;
 
     TargetRows(ClickHouseClient client) {
+        this(client, Map.of(), Runnable::run);
+    }
+
+    /**
+     * @param settings of every query
+     * @param turn runs it
+     */
+    TargetRows(ClickHouseClient client, Map<String, String> settings, Consumer<Runnable> turn) {
         this.client = client;
+        this.settings = settings;
+        this.turn = turn;
     }
 
     void scan(ComparedTable table, Consumer<List<@Nullable String>> consumer) {
         select(table, "", consumer);
+    }
+
+    /**
+     * The first rows at or above a key, in ClickHouse's order of keys.
+     *
+     * @param least texts of the key columns; empty: from the first row on
+     */
+    void range(
+            ComparedTable table,
+            List<String> least,
+            int rows,
+            Consumer<List<@Nullable String>> consumer) {
+        List<ComparedTable.Column> keyColumns =
+                table.columns().stream().filter(ComparedTable.Column::key).toList();
+        String columns =
+                keyColumns.stream()
+                        .map(column -> Ddl.identifier(column.targetName()))
+                        .collect(Collectors.joining(", "));
+        String above = "";
+        if (!least.isEmpty()) {
+            // the first column by itself lets the primary index be used
+            above =
+                    " AND "
+                            + Ddl.identifier(keyColumns.getFirst().targetName())
+                            + " >= "
+                            + literal(keyColumns.getFirst(), least.getFirst())
+                            + " AND tuple("
+                            + columns
+                            + ") >= "
+                            + tuple(keyColumns, least);
+        }
+        select(table, above + " ORDER BY " + columns + " LIMIT " + rows, consumer);
     }
 
     void lookup(
@@ -38,20 +85,75 @@ final class TargetRows {
         select(table, " AND tuple" + columns + " IN (" + values + ")", consumer);
     }
 
+    /**
+     * Commit positions of the newest versions of these keys, deletions included; absent: there is
+     * none.
+     */
+    Map<List<String>, Long> commits(ComparedTable table, List<List<String>> keys) {
+        ComparedTable only = table.keys();
+        Map<List<String>, Long> commits = new HashMap<>();
+        String columns =
+                only.columns().stream()
+                        .map(column -> Ddl.identifier(column.targetName()))
+                        .collect(Collectors.joining(", "));
+        String values =
+                keys.stream()
+                        .map(key -> tuple(only.columns(), key))
+                        .collect(Collectors.joining(", "));
+        query(
+                String.format(
+                        Locale.ROOT,
+                        "SELECT %s, %s FROM %s.%s WHERE tuple(%s) IN (%s) GROUP BY %s",
+                        only.columns().stream()
+                                .map(TargetRows::expression)
+                                .collect(Collectors.joining(", ")),
+                        commit(table),
+                        Ddl.identifier(table.targetDatabase()),
+                        Ddl.identifier(table.targetTable()),
+                        columns,
+                        values,
+                        columns),
+                row ->
+                        commits.put(
+                                TableComparison.keyText(only, values(only, row)),
+                                Long.parseUnsignedLong(row.text(only.columns().size()))));
+        return commits;
+    }
+
+    /** Commit position of the table's newest change; 0: it has none. */
+    long newestCommit(ComparedTable table) {
+        long[] newest = new long[1];
+        query(
+                String.format(
+                        Locale.ROOT,
+                        "SELECT %s FROM %s.%s",
+                        commit(table),
+                        Ddl.identifier(table.targetDatabase()),
+                        Ddl.identifier(table.targetTable())),
+                row -> newest[0] = Long.parseUnsignedLong(row.text(0)));
+        return newest[0];
+    }
+
+    private static String commit(ComparedTable table) {
+        return "toUInt64(bitShiftRight(max(" + Ddl.identifier(table.versionColumn()) + "), 64))";
+    }
+
     private static String tuple(List<ComparedTable.Column> columns, List<String> key) {
         List<String> literals = new ArrayList<>();
         for (int i = 0; i < key.size(); i++) {
-            ComparedTable.Column column = columns.get(i);
-            literals.add(
-                    isBytes(column)
-                            ? "unhex('" + key.get(i).substring(2) + "')"
-                            : "CAST("
-                                    + Ddl.literal(key.get(i))
-                                    + ", "
-                                    + Ddl.literal(column.targetType().print())
-                                    + ")");
+            literals.add(literal(columns.get(i), key.get(i)));
         }
         return "tuple(" + String.join(", ", literals) + ")";
+    }
+
+    private static String literal(ComparedTable.Column column, String text) {
+        return isBytes(column)
+                ? "unhex('" + text.substring(2) + "')"
+                : "CAST("
+                        + Ddl.literal(text)
+                        + ", "
+                        + Ddl.literal(column.targetType().print())
+                        + ")";
     }
 
     private static boolean isBytes(ComparedTable.Column column) {
@@ -76,7 +178,11 @@ final class TargetRows {
                         Ddl.identifier(table.targetTable()),
                         Ddl.identifier(table.deletedColumn()),
                         condition);
-        client.stream(sql, row -> consumer.accept(values(table, row)));
+        query(sql, row -> consumer.accept(values(table, row)));
+    }
+
+    private void query(String sql, RowConsumer consumer) {
+        turn.accept(() -> client.stream(sql, settings, consumer));
     }
 
     private static String expression(ComparedTable.Column column) {

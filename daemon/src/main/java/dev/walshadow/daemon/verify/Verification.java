@@ -2,7 +2,6 @@ package dev.walshadow.daemon.verify;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
-import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
@@ -17,11 +16,8 @@ import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.encode.SourceEncoding;
-import dev.walshadow.pipeline.mapping.ColumnMapping;
-import dev.walshadow.pipeline.mapping.Conversion;
-import dev.walshadow.pipeline.mapping.ResolvedType;
-import dev.walshadow.pipeline.mapping.RowFilter;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.value.DatumRenderer;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.DatabaseInfo;
@@ -32,12 +28,11 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -52,13 +47,31 @@ public final class Verification {
      * @param setAside tables that are held back or quarantined, each with its reason
      * @param notCompared columns that the configuration leaves out, or whose values only their
      *     library can print, which is not here
+     * @param loadable names of those set aside that a load from the source may bring right
+     * @param repaired tables that were loaded anew because they were not equal
      */
     public record Outcome(
-            List<TableResult> results, List<String> setAside, List<String> notCompared) {
+            List<TableResult> results,
+            List<String> setAside,
+            List<String> notCompared,
+            List<String> loadable,
+            List<Repaired> repaired) {
         public Outcome {
             results = List.copyOf(results);
             setAside = List.copyOf(setAside);
             notCompared = List.copyOf(notCompared);
+            loadable = List.copyOf(loadable);
+            repaired = List.copyOf(repaired);
+        }
+
+        /** What a load from the source may bring right, by name. */
+        List<String> repairable() {
+            List<String> names = new ArrayList<>(loadable);
+            results.stream()
+                    .filter(result -> !result.equal())
+                    .map(result -> result.table().toString())
+                    .forEach(names::add);
+            return names;
         }
 
         /** All compared rows are equal, there are some, and no table was left out. */
@@ -98,6 +111,8 @@ public final class Verification {
             setAside.forEach(aside::add);
             ArrayNode left = root.putArray("not_compared");
             notCompared.forEach(left::add);
+            ArrayNode mended = root.putArray("repaired");
+            repaired.forEach(each -> each.write(mended.addObject()));
             if (!ok()) {
                 root.put("reason", reason());
             }
@@ -105,8 +120,21 @@ public final class Verification {
         }
     }
 
-    /** pg_attribute.attgenerated of columns that are computed when they are read. */
-    private static final char VIRTUAL = 'v';
+    /**
+     * A table that was loaded anew.
+     *
+     * @param missing rows that were missing in ClickHouse before; all 0 where it was set aside
+     * @param equal whether it is equal now
+     */
+    public record Repaired(String table, long missing, long extra, long different, boolean equal) {
+        void write(ObjectNode into) {
+            into.put("table", table)
+                    .put("missing", missing)
+                    .put("extra", extra)
+                    .put("different", different)
+                    .put("equal", equal);
+        }
+    }
 
     private static final int SESSION_CHECK_SECONDS = 10;
 
@@ -132,9 +160,19 @@ public final class Verification {
      *     all
      */
     public Outcome run(@Nullable String only, VerifyProgress progress) throws InterruptedException {
+        Outcome outcome = run(name -> only == null || only.equals(name), progress);
+        if (only != null && outcome.results().isEmpty() && outcome.setAside().isEmpty()) {
+            throw new ConfigurationException(
+                    DaemonCodes.UNKNOWN_TABLE, "no replicated table has the name " + only);
+        }
+        return outcome;
+    }
+
+    /** Compares tables of these names. */
+    Outcome run(Predicate<String> wanted, VerifyProgress progress) throws InterruptedException {
         SourceDatabase source = SourceDatabase.of(configuration);
         try {
-            return run(source, only, progress);
+            return run(source, wanted, progress);
         } catch (SQLException e) {
             throw new ConfigurationException(
                     DaemonCodes.SOURCE_UNREACHABLE,
@@ -147,7 +185,7 @@ public final class Verification {
         }
     }
 
-    private Outcome run(SourceDatabase source, @Nullable String only, VerifyProgress progress)
+    private Outcome run(SourceDatabase source, Predicate<String> wanted, VerifyProgress progress)
             throws InterruptedException, SQLException {
         awaitCurrent(); // so that the ledger has what the catalogs have
         try (Connection session = source.openOrExplain();
@@ -164,11 +202,13 @@ public final class Verification {
                             source.settings(),
                             oid -> encoding(databases.get(oid)),
                             DatumRenderer.NONE);
-            Plan plan = plan(tables, databases, source, only);
+            Plan plan = plan(tables, databases, source, wanted);
             return new Outcome(
                     compareAll(plan, source, client, progress),
                     plan.setAside(),
-                    plan.notCompared());
+                    plan.notCompared(),
+                    plan.loadable(),
+                    List.of());
         }
     }
 
@@ -184,7 +224,8 @@ public final class Verification {
     private record Plan(
             Map<String, List<ComparedTable>> tables,
             List<String> setAside,
-            List<String> notCompared) {
+            List<String> notCompared,
+            List<String> loadable) {
         int count() {
             return tables.values().stream().mapToInt(List::size).sum();
         }
@@ -194,7 +235,7 @@ public final class Verification {
             TargetTables tables,
             Map<Integer, DatabaseInfo> databases,
             SourceDatabase source,
-            @Nullable String only)
+            Predicate<String> wanted)
             throws SQLException {
         Map<Integer, List<TableStatus>> byDatabase = new TreeMap<>();
         for (TableStatus table : tables.ledger()) {
@@ -204,7 +245,12 @@ public final class Verification {
         }
         DatabaseSelection selection =
                 DatabaseSelection.of(configuration, source.settings().database());
-        Plan plan = new Plan(new LinkedHashMap<>(), new ArrayList<>(), new ArrayList<>());
+        Plan plan =
+                new Plan(
+                        new LinkedHashMap<>(),
+                        new ArrayList<>(),
+                        new ArrayList<>(),
+                        new ArrayList<>());
         for (Map.Entry<Integer, List<TableStatus>> each : byDatabase.entrySet()) {
             DatabaseInfo database = databases.get(each.getKey());
             if (database != null && !selection.matches(database.name())) {
@@ -218,12 +264,8 @@ public final class Verification {
             }
             try (Connection session = source.open(database.name())) {
                 String prefix = selection.several() ? database.name() + "." : "";
-                plan(tables, each.getValue(), session, prefix, only, plan);
+                plan(tables, each.getValue(), session, prefix, wanted, plan);
             }
-        }
-        if (only != null && plan.count() == 0 && plan.setAside().isEmpty()) {
-            throw new ConfigurationException(
-                    DaemonCodes.UNKNOWN_TABLE, "no replicated table has the name " + only);
         }
         return plan;
     }
@@ -234,7 +276,7 @@ public final class Verification {
             List<TableStatus> ledger,
             Connection session,
             String prefix,
-            @Nullable String only,
+            Predicate<String> wanted,
             Plan into)
             throws SQLException {
         Map<Integer, RelationDescriptor> byOid = new HashMap<>();
@@ -244,22 +286,28 @@ public final class Verification {
         List<ComparedTable> compared = new ArrayList<>();
         for (TableStatus table : ledger) {
             String name = prefix + table.name();
-            if (only != null && !only.equals(name)) {
+            if (!wanted.test(name)) {
                 continue;
             }
             TableMapping mapping = tables.ledgerMapping(table.databaseOid(), table.relationOid());
             RelationDescriptor relation = byOid.get(table.relationOid());
             if (table.state() == TableState.HELD || table.state() == TableState.QUARANTINED) {
                 into.setAside().add(name + ": " + table.reason());
+                if (table.state() == TableState.QUARANTINED) {
+                    into.loadable().add(name);
+                }
             } else if (mapping == null || relation == null) {
                 into.setAside().add(name + ": it is gone on the source");
             } else {
-                String gap = uncovered(relation, mapping, tables);
+                String gap = ComparedTables.uncovered(relation, mapping, tables);
                 if (gap == null) {
-                    compared.add(compared(relation, mapping, SourceRows.from(session, relation)));
-                    into.notCompared().addAll(leftOut(relation, mapping));
+                    compared.add(
+                            ComparedTables.compared(
+                                    relation, mapping, SourceRows.from(session, relation)));
+                    into.notCompared().addAll(ComparedTables.leftOut(relation, mapping));
                 } else {
                     into.setAside().add(name + ": " + gap);
+                    into.loadable().add(name);
                 }
             }
         }
@@ -303,88 +351,6 @@ public final class Verification {
         return results;
     }
 
-    /** What of a table's columns a comparison by this mapping would leave out; null if nothing. */
-    private static @Nullable String uncovered(
-            RelationDescriptor relation, TableMapping mapping, TargetTables tables) {
-        Set<Integer> mapped = new HashSet<>();
-        mapping.columns().forEach(column -> mapped.add(column.attributeNumber()));
-        for (AttributeDescriptor attribute : relation.attributes()) {
-            boolean stored = !attribute.dropped() && attribute.generated() != VIRTUAL;
-            boolean there = mapped.remove(attribute.number());
-            if (stored && !there && !tables.excludes(relation, attribute.name())) {
-                return "its column " + attribute.name() + " is not in ClickHouse";
-            }
-            if (!stored && there) {
-                return "its column " + attribute.name() + " is gone on the source";
-            }
-        }
-        return mapped.isEmpty() ? null : "columns " + mapped + " are gone on the source";
-    }
-
-    private static ComparedTable compared(
-            RelationDescriptor relation, TableMapping mapping, String from) {
-        Map<Integer, AttributeDescriptor> attributes = new HashMap<>();
-        relation.attributes().forEach(attribute -> attributes.put(attribute.number(), attribute));
-        List<ComparedTable.Column> columns = new ArrayList<>();
-        for (ColumnMapping column : mapping.columns()) {
-            AttributeDescriptor attribute = attributes.get(column.attributeNumber());
-            if (attribute == null || column.conversion() == Conversion.HEX) {
-                continue;
-            }
-            ResolvedType type = ResolvedType.of(relation, attribute);
-            columns.add(
-                    new ComparedTable.Column(
-                            attribute.name(),
-                            shownType(column, type),
-                            type == null ? ',' : type.descriptor().delimiter(),
-                            column.name(),
-                            column.type(),
-                            mapping.isKey(column),
-                            column.outOfRange(),
-                            column.transform()));
-        }
-        return new ComparedTable(
-                relation.name(),
-                from,
-                mapping.database(),
-                mapping.table(),
-                mapping.meta().isDeleted(),
-                columns,
-                where(relation, mapping));
-    }
-
-    private static String where(RelationDescriptor relation, TableMapping mapping) {
-        RowFilter filter = mapping.filter();
-        return filter == null
-                ? ""
-                : filter.print(column ->
-                        SourceRows.quoteIdentifier(
-                                relation.attributes().get(RowFilter.number(column) - 1).name()));
-    }
-
-    private static List<String> leftOut(RelationDescriptor relation, TableMapping mapping) {
-        Set<Integer> mapped = new HashSet<>();
-        mapping.columns().stream()
-                .filter(column -> column.conversion() != Conversion.HEX)
-                .forEach(column -> mapped.add(column.attributeNumber()));
-        return relation.attributes().stream()
-                .filter(a -> !a.dropped() && a.generated() != 'v' && !mapped.contains(a.number()))
-                .map(a -> relation.label() + "." + a.name())
-                .toList();
-    }
-
-    /** Bytes that were mapped as PostgreSQL's text are compared as text. */
-    private static String shownType(ColumnMapping column, @Nullable ResolvedType type) {
-        if (type == null) {
-            return "";
-        }
-        String name = type.descriptor().name();
-        if (name.equals("bytea") && column.conversion() != Conversion.BYTES) {
-            return "";
-        }
-        return (type.dimensions() > 0 ? "_" : "") + name;
-    }
-
     private static long estimatedRows(Connection session, ComparedTable table) throws SQLException {
         try (Statement statement = session.createStatement();
                 ResultSet row = statement.executeQuery("SELECT count(*) FROM " + table.from())) {
@@ -426,6 +392,11 @@ public final class Verification {
                 Verification.this.awaitCurrent();
                 reached = now;
             }
+        }
+
+        @Override
+        public long now() throws SQLException {
+            return Lsn.parse(text(session, "SELECT pg_current_wal_insert_lsn()::text"));
         }
     }
 

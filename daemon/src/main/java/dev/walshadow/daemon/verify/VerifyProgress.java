@@ -1,5 +1,7 @@
 package dev.walshadow.daemon.verify;
 
+import java.util.List;
+
 /** Told about progress; called on the comparing thread. */
 public interface VerifyProgress {
     VerifyProgress NONE =
@@ -12,6 +14,9 @@ public interface VerifyProgress {
 
                 @Override
                 public void tableFinished(TableResult result) {}
+
+                @Override
+                public void loadsAnew(List<String> tables) {}
             };
 
     /**
@@ -24,4 +29,7 @@ public interface VerifyProgress {
     void rowRead();
 
     void tableFinished(TableResult result);
+
+    /** These are not equal, and are being loaded from the source. */
+    void loadsAnew(List<String> tables);
 }

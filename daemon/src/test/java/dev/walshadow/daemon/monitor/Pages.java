@@ -18,7 +18,7 @@ final class Pages {
         return read(
                 """
                 {"phase":"streaming","source":"postgres://db/shop","target":"http://ch:8123",
-                 "ok":false,"rows":1200,"tombstones":7,"baseline_rows":1000,"transactions":90,
+                 "ok":false,"rows":1200,"tombstones":7,"tombstones_removed":2,"baseline_rows":1000,"transactions":90,
                  "batches":12,"batch_bytes":4096,"retries":2,"wal_bytes":65536,
                  "commit_to_durable_millis":42,"open_transactions":3,"prepared_transactions":1,
                  "undurable_transactions":4,"spilled_bytes":512,"spilled_transactions":1,
@@ -43,6 +43,11 @@ final class Pages {
                   "restart":"0/1000","retained_bytes":8192,"safe_wal_bytes":1000000},
                  "shadow":{"running":true,"connected":true,"pid":4711,"restarts":1,
                   "applied":"0/2800","holds":5,"hold_millis":250,"hold_seconds":0.25},
+                 "verify":{"interval_seconds":30,"ranges":12,"rows":9000,
+                  "last_checked":"2026-01-02T03:04:05Z","last_checked_seconds":1767323045,
+                  "last_table":"public.Orders","differences":0,
+                  "tables":[{"name":"public.Orders","differences":0}],"different":[],
+                  "left_out":[]},
                  "loads":[{"name":"public.big","reason":"it was rewritten","step":"reading rows",
                   "rows":500,"bytes":9000,"rows_estimated":2000,"eta_seconds":90}],
                  "tables":[

@@ -16,6 +16,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * What the status page shows, in headless Chromium. {@code -Dwalshadow.screenshot=FILE} keeps a
@@ -168,6 +170,32 @@ final class StatusPageTest {
         browser.await("document.getElementById('state').innerText === 'initial load'");
         assertThat(browser.text("#loads"))
                 .isEqualTo("Initial load: copying, 1.0 MB of 4.0 MB, 7 rows, about 30 s left");
+    }
+
+    @Test
+    void rowsThatDifferAreNamed() {
+        browser.show(server.url());
+        assertThat(browser.text("#verification"))
+                .contains("All rows that were compared are equal.")
+                .contains("Rows compared 9,000")
+                .doesNotContain("Known since");
+        ObjectNode verify = (ObjectNode) shown.status.get().path("verify");
+        verify.put("differences", 2);
+        ((ArrayNode) verify.path("different"))
+                .addObject()
+                .put("table", "public.Orders")
+                .put("key", "id=<b>7</b>")
+                .put("kind", "missing_in_clickhouse")
+                .put("column", "")
+                .put("since", "2026-01-02T03:04:05Z");
+        browser.await("document.getElementById('different').innerText.includes('Orders')");
+        assertThat(browser.text("#verification"))
+                .contains("2 rows differ from the source; walshadow verify --repair")
+                .contains("id=<b>7</b>")
+                .contains("missing in clickhouse");
+        assertThat(strings(FAINT_TEXTS)).isEmpty();
+        shown.status.get().remove("verify");
+        browser.await("document.getElementById('verification').hidden");
     }
 
     @Test

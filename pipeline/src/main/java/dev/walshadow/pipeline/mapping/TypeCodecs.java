@@ -72,6 +72,11 @@ public final class TypeCodecs {
         if (codec == null) {
             codec = Codecs.byName(type.name());
         }
+        if (codec == null
+                && type.structure() instanceof TypeStructure.Foreign output
+                && output.isBuiltin()) {
+            return Codecs.byFunction(output.function());
+        }
         return codec == null ? foreign.of(type) : codec;
     }
 

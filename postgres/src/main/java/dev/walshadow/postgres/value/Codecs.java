@@ -99,6 +99,46 @@ public final class Codecs {
         };
     }
 
+    /**
+     * A codec of a type that somebody made of a built-in output function ({@code CREATE TYPE ...
+     * (..., output = f, like = int8)}), or null if there is none. What such a function is given is
+     * what it is given of its own type.
+     *
+     * @param function its name in C, as {@code pg_proc.prosrc} has it
+     */
+    public static @Nullable ValueCodec byFunction(String function) {
+        return switch (function) {
+            case "boolout" -> builtin(TypeOid.BOOL);
+            case "int2out" -> builtin(TypeOid.INT2);
+            case "int4out" -> builtin(TypeOid.INT4);
+            case "int8out" -> builtin(TypeOid.INT8);
+            case "oidout" -> builtin(TypeOid.OID);
+            case "xid8out" -> builtin(TypeOid.XID8);
+            case "float4out" -> builtin(TypeOid.FLOAT4);
+            case "float8out" -> builtin(TypeOid.FLOAT8);
+            case "numeric_out" -> builtin(TypeOid.NUMERIC);
+            case "textout", "varcharout", "bpcharout", "json_out" -> builtin(TypeOid.TEXT);
+            case "nameout" -> builtin(TypeOid.NAME);
+            case "byteaout" -> builtin(TypeOid.BYTEA);
+            case "uuid_out" -> builtin(TypeOid.UUID);
+            case "bit_out", "varbit_out" -> builtin(TypeOid.VARBIT);
+            case "macaddr_out", "macaddr8_out" -> builtin(TypeOid.MACADDR);
+            case "inet_out" -> builtin(TypeOid.INET);
+            case "cidr_out" -> builtin(TypeOid.CIDR);
+            case "jsonb_out" -> builtin(TypeOid.JSONB);
+            case "pg_lsn_out" -> builtin(TypeOid.PG_LSN);
+            case "date_out" -> builtin(TypeOid.DATE);
+            case "time_out" -> builtin(TypeOid.TIME);
+            case "timetz_out" -> builtin(TypeOid.TIMETZ);
+            case "timestamp_out" -> builtin(TypeOid.TIMESTAMP);
+            case "timestamptz_out" -> builtin(TypeOid.TIMESTAMPTZ);
+            case "interval_out" -> builtin(TypeOid.INTERVAL);
+            case "point_out" -> builtin(TypeOid.POINT);
+            case "box_out" -> builtin(TypeOid.BOX);
+            default -> null;
+        };
+    }
+
     /** A codec of an extension's type by its name, or null if there is none. */
     public static @Nullable ValueCodec byName(String typeName) {
         return switch (typeName) {
