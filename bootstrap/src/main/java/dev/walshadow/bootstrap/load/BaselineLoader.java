@@ -155,6 +155,9 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
     private int firstBlock;
     private int nextBlock;
 
+    /** The last batch of the backup is in the queue, or was. */
+    private volatile boolean allArrived;
+
     /** Ends a walker. */
     private static final PageBatch END = new PageBatch();
 
@@ -363,7 +366,6 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
                     free.add(next);
                 }
             }
-            queue.add(END);
             walking.readLock().lockInterruptibly();
             try {
                 chunks.submit();
@@ -444,14 +446,15 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
     /** Pages of the backup first: they hold it back. {@code own} takes images. */
     private PageBatch next(PageBatch own, BlockImage restorer) throws InterruptedException {
         while (true) {
-            PageBatch next = images.isSealed() ? END : queue.poll();
-            if (next != null && next != END) {
+            boolean all = allArrived; // asked before the queue is found empty
+            PageBatch next = queue.poll();
+            if (next != null) {
                 return next;
             }
             if (images.take(own, restorer)) {
                 return own;
             }
-            next = next == END ? END : queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            next = all ? END : queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
             if (next != null) {
                 return next;
             }
@@ -539,7 +542,7 @@ public final class BaselineLoader implements HeapFileSink, AutoCloseable {
      * @param end E, where the backup ended
      */
     public Outcome finish(long end) throws InterruptedException {
-        enqueue(END);
+        allArrived = true;
         joinWalkers();
         // every block of the backup is claimed: no further image can be wanted
         images.seal();

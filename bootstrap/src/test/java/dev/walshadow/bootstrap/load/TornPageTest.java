@@ -22,6 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -216,6 +218,75 @@ final class TornPageTest {
             }
             assertThat(relation.doubt(Long.MAX_VALUE)).contains("block 0", "has no image");
             assertThat(relation.doubt(first[0])).isNull();
+        }
+    }
+
+    /** The last page waits for the WAL; meanwhile images come, and the backup's end. */
+    @Test
+    void theEndIsNotMissedBehindImages() throws Exception {
+        try (EmbeddedPostgres server = start(18, false, "off");
+                Connection session = LiveBackup.open(server)) {
+            fill(session);
+            run(
+                    session,
+                    "INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(10001, 13000) i",
+                    "CHECKPOINT");
+            long start = Lsn.parse(LiveBackup.ask(session, "SELECT pg_current_wal_insert_lsn()"));
+            int next =
+                    Integer.parseInt(
+                            LiveBackup.ask(
+                                    session, "SELECT pg_snapshot_xmax(pg_current_snapshot())"));
+            Map<Integer, String> atStart = rows(session);
+            RelationDescriptor table = LiveBackup.relations(session, 'r').getFirst();
+            byte[] file = LiveBackup.file(server, session, table);
+            TouchedBlocks touched = new TouchedBlocks(18, LiveBackup.NOTHING_KNOWN);
+            WalGate gate = new WalGate();
+            CollectedRows target = new CollectedRows();
+            try (BaselineLoader loader =
+                    new BaselineLoader(
+                            new BaselineLoader.Options(
+                                    Files.createDirectory(folder.resolve("load")),
+                                    LiveBackup.IDENTIFIER,
+                                    5,
+                                    start,
+                                    0,
+                                    1,
+                                    1 << 20,
+                                    false),
+                            List.of(table),
+                            List.of(),
+                            target,
+                            () -> LiveBackup.open(server),
+                            new BaselineLoader.WalSinceStart(
+                                    touched, gate, LiveBackup.NOTHING_KNOWN, _ -> 1L))) {
+                loader.start(new BackupSnapshot(start, next, next, false, new int[0]));
+                RelationLocator locator = Objects.requireNonNull(table.locator());
+                loader.begin(locator, 0, file.length);
+                loader.data(file, 0, file.length);
+                loader.end();
+                run(session, "UPDATE t SET v = v || '!'");
+                WalStream stream =
+                        LiveBackup.stream(
+                                server,
+                                18,
+                                start,
+                                record -> {
+                                    if (record.lsn() >= start) {
+                                        touched.onRecord(record);
+                                    }
+                                });
+                LiveBackup.readOn(server, session, stream);
+                FutureTask<BaselineLoader.Outcome> finish =
+                        new FutureTask<>(() -> loader.finish(Long.MAX_VALUE));
+                Thread finishing = Thread.ofPlatform().daemon().start(finish);
+                while (finishing.getState() != Thread.State.WAITING) {
+                    Thread.onSpinWait(); // until it waits for the walker
+                }
+                gate.readTo(Long.MAX_VALUE);
+                assertThat(finish.get(2, TimeUnit.MINUTES).damaged()).isEmpty();
+                assertThat(loader.images()).isGreaterThan(100); // so that some are in the file
+            }
+            assertThat(target.rows().keySet()).isSubsetOf(atStart.keySet());
         }
     }
 
