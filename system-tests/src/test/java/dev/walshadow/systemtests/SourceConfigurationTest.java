@@ -26,8 +26,8 @@ final class SourceConfigurationTest {
                     "CREATE TABLE exact (id int PRIMARY KEY)",
                     "CREATE TABLE aside (id int PRIMARY KEY)",
                     "INSERT INTO aside VALUES (1)",
-                    "INSERT INTO ws.config_settings VALUES ('batch.rows', '7'), ('batch.age', 'soon'),"
-                            + " ('clickhouse.url', 'http://elsewhere:8123')",
+                    "INSERT INTO ws.config_settings VALUES ('batch.rows', '7'), ('batch.age',"
+                            + " 'soon'), ('clickhouse.url', 'http://elsewhere:8123')",
                     "INSERT INTO ws.config_tables VALUES ('public.aside', false)");
             installation.configure("source", "config_schema = \"ws\"");
             installation.configure("tables", "exclude = [\"public.wanted\"]");
@@ -36,7 +36,12 @@ final class SourceConfigurationTest {
             awaitSetting(installation, "batch.rows", "7", "source ws.config_settings");
             assertThat(setting(installation, "batch.age").path("origin").asString(""))
                     .isEqualTo("default");
-            assertThat(installation.status().path("source_configuration").path("refused").toString())
+            assertThat(
+                            installation
+                                    .status()
+                                    .path("source_configuration")
+                                    .path("refused")
+                                    .toString())
                     .contains("batch.age", "\\\"soon\\\" is not a duration")
                     .contains("clickhouse.url", "it cannot be set there");
             assertThat(exists(installation, "aside")).isFalse();
@@ -56,7 +61,8 @@ final class SourceConfigurationTest {
             installation.execute(
                     "INSERT INTO exact VALUES (21)",
                     "DELETE FROM ws.config_tables WHERE name = 'public.exact'",
-                    "UPDATE ws.config_tables SET name = 'public.other' WHERE name = 'public.aside'");
+                    "UPDATE ws.config_tables SET name = 'public.other' WHERE name ="
+                            + " 'public.aside'");
             installation.startDaemon();
             assertThat(installation.verify().reason()).isEmpty();
             assertThat(rows(installation, "exact")).isEqualTo("21");
@@ -75,18 +81,19 @@ final class SourceConfigurationTest {
             installation.startDaemon();
             installation.awaitStreaming();
             installation.execute(
-                    "INSERT INTO ws.config_settings VALUES ('batch.rows', '50', repeat('x', 5000))");
+                    "INSERT INTO ws.config_settings VALUES ('batch.rows', '50', repeat('x',"
+                            + " 5000))");
             awaitSetting(installation, "batch.rows", "50", "source ws.config_settings");
             installation.execute(
-                    "BEGIN", "UPDATE ws.config_settings SET value = '60'", "ROLLBACK",
+                    "BEGIN",
+                    "UPDATE ws.config_settings SET value = '60'",
+                    "ROLLBACK",
                     "UPDATE ws.config_settings SET value = '0'",
                     "INSERT INTO ws.config_settings VALUES ('verify.rows', '77')");
             awaitSetting(installation, "verify.rows", "77", "source ws.config_settings");
             assertThat(setting(installation, "batch.rows").path("value").asString(""))
                     .isEqualTo("50");
-            assertThat(
-                            installation.logged(
-                                    "WS-1953 ws.config_settings, row batch.rows at "))
+            assertThat(installation.logged("WS-1953 ws.config_settings, row batch.rows at "))
                     .isTrue();
             Installation.CommandResult shown = installation.command("config show");
             assertThat(shown.output())
@@ -129,14 +136,13 @@ final class SourceConfigurationTest {
     }
 
     private static boolean exists(Installation installation, String table) {
-        return installation
-                .target()
-                .query("EXISTS TABLE public." + table)
-                .strip()
-                .equals("1");
+        return installation.target().query("EXISTS TABLE public." + table).strip().equals("1");
     }
 
     private static String rows(Installation installation, String table) {
-        return installation.target().query("SELECT count() FROM public." + table + " FINAL").strip();
+        return installation
+                .target()
+                .query("SELECT count() FROM public." + table + " FINAL")
+                .strip();
     }
 }
