@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,7 @@ final class StartScriptTest {
     private static Path checkout() {
         Path at = Path.of("").toAbsolutePath();
         while (!Files.exists(at.resolve("walshadow"))) {
-            at = at.getParent();
+            at = Objects.requireNonNull(at.getParent());
         }
         return at;
     }
@@ -63,7 +64,7 @@ final class StartScriptTest {
             Files.createDirectories(root.resolve(name));
         }
         for (String name : List.of("scripts/toolchain.sh", "scripts/java.sh", "walshadow")) {
-            Files.createDirectories(root.resolve(name).getParent());
+            Files.createDirectories(Objects.requireNonNull(root.resolve(name).getParent()));
             Files.copy(CHECKOUT.resolve(name), root.resolve(name));
         }
         script("embedded/libchdb/install", "exit 0");
@@ -80,7 +81,7 @@ final class StartScriptTest {
 
     private void script(String name, String... lines) throws IOException {
         Path file = root.resolve(name);
-        Files.createDirectories(file.getParent());
+        Files.createDirectories(Objects.requireNonNull(file.getParent()));
         Files.writeString(file, "#!/bin/bash\nset -e\n" + String.join("\n", lines) + "\n");
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
@@ -135,8 +136,7 @@ final class StartScriptTest {
                 new ProcessBuilder(line).redirectError(ProcessBuilder.Redirect.INHERIT);
         process.environment().put("JAVA_HOME", System.getProperty("java.home"));
         process.environment().remove("WALSHADOW_JAVA_OPTIONS");
-        process.environment()
-                .put("PATH", root.resolve("tools") + ":" + System.getenv("PATH"));
+        process.environment().put("PATH", root.resolve("tools") + ":" + System.getenv("PATH"));
         return process.start();
     }
 

@@ -6,6 +6,7 @@ import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.ConfigurationChange;
 import dev.walshadow.daemon.config.Setting;
 import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.config.SourceLayer;
 import dev.walshadow.daemon.control.ControlServer;
 import dev.walshadow.daemon.control.ProcessControl;
 import dev.walshadow.daemon.monitor.ApiToken;
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +49,10 @@ public final class Daemon implements AutoCloseable {
 
     private volatile boolean refused;
     private final Object reloading = new Object();
+
+    /** The newest. */
+    private final AtomicReference<SourceLayer> fromSource = new AtomicReference<>(SourceLayer.NONE);
+
     private boolean closed;
 
     private Daemon(Configuration configuration, StateDirectory state, ProcessControl process)
@@ -93,7 +99,7 @@ public final class Daemon implements AutoCloseable {
     public void start() throws InterruptedException {
         try {
             listen();
-            replication.complete(Replication.start(configuration, state));
+            replication.complete(Replication.start(configuration, state, this::useSource));
         } catch (ConfigurationException e) {
             refused = true;
             replication.completeExceptionally(e);
@@ -126,21 +132,52 @@ public final class Daemon implements AutoCloseable {
     public ObjectNode reload() throws InterruptedException {
         Replication running = started();
         synchronized (reloading) {
-            Configuration next = process.reload();
-            ConfigurationChange change = ConfigurationChange.between(configuration, next);
-            Configuration wanted = configuration.with(change.live(), next);
-            ApiToken token = token(wanted);
-            running.use(wanted);
-            configuration = wanted;
-            MonitorServer listening = monitor;
-            if (listening != null) {
-                listening.admit(token);
-            }
-            if (change.live().contains(Settings.LOG_LEVEL)) {
-                process.logAt(wanted.get(Settings.LOG_LEVEL));
-            }
-            return tell(change, wanted);
+            return use(running, process.reload());
         }
+    }
+
+    private ObjectNode use(Replication running, Configuration next) {
+        ConfigurationChange change = ConfigurationChange.between(configuration, next);
+        Configuration wanted = configuration.with(change.live(), next);
+        ApiToken token = token(wanted);
+        running.use(wanted);
+        configuration = wanted;
+        MonitorServer listening = monitor;
+        if (listening != null) {
+            listening.admit(token);
+        }
+        if (change.live().contains(Settings.LOG_LEVEL)) {
+            process.logAt(wanted.get(Settings.LOG_LEVEL));
+        }
+        return tell(change, wanted);
+    }
+
+    /** The source says something else of settings; beside the stream, in the order of commits. */
+    private void useSource(SourceLayer layer) {
+        fromSource.set(layer);
+        Thread.ofVirtual()
+                .name("settings")
+                .start(() -> {
+                    try {
+                        Replication running = started();
+                        synchronized (reloading) {
+                            Configuration next = configuration.withSource(fromSource.get());
+                            if (!ConfigurationChange.between(configuration, next)
+                                    .live()
+                                    .isEmpty()) {
+                                use(running, next);
+                            }
+                        }
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt(); // closing
+                    } catch (WalshadowException e) {
+                        LOG.warn(
+                                "what the source says of settings is not applied: {}",
+                                e.getMessage());
+                    } catch (IllegalStateException e) {
+                        LOG.debug("the daemon has not started", e);
+                    }
+                });
     }
 
     private static ObjectNode tell(ConfigurationChange change, Configuration wanted) {

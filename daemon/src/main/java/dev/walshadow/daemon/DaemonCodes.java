@@ -71,6 +71,9 @@ public final class DaemonCodes {
     /** The verification in the background has found rows that differ. */
     public static final Code DIFFERENCE = new Code(1952);
 
+    /** A row of a configuration table in the source that has no effect. */
+    public static final Code SOURCE_CONFIGURATION = new Code(1953);
+
     /** Traces cannot be sent. */
     public static final Code TRACES = new Code(1954);
 

@@ -239,6 +239,20 @@ final class TargetTable {
     }
 
     /** Where its rows go; for tables that are sent. */
+    TargetName place() {
+        TargetTable partitioned = root;
+        if (partitioned != null) {
+            return partitioned.place();
+        }
+        TargetName now = place;
+        Invariant.check(now != null, "a table that is sent has a place");
+        return Objects.requireNonNull(now);
+    }
+
+    void place(TargetName now) {
+        place = now;
+    }
+
     // for changes of the table in ClickHouse that are no opening's
 
     /** False if it is taken, or a later generation has taken over. {@link #free} follows. */
@@ -257,27 +271,12 @@ final class TargetTable {
 
     /** Lets nobody occupy it any more; false while somebody does. */
     boolean succeed() {
-        return use.updateAndGet(
-                        now ->
-                                switch (now) {
-                                    case FREE, SUCCEEDED -> Use.SUCCEEDED;
-                                    case OCCUPIED, WANTED -> Use.WANTED;
-                                })
+        return use.updateAndGet(now ->
+                switch (now) {
+                    case FREE, SUCCEEDED -> Use.SUCCEEDED;
+                    case OCCUPIED, WANTED -> Use.WANTED;
+                })
                 == Use.SUCCEEDED;
-    }
-
-    TargetName place() {
-        TargetTable partitioned = root;
-        if (partitioned != null) {
-            return partitioned.place();
-        }
-        TargetName now = place;
-        Invariant.check(now != null, "a table that is sent has a place");
-        return Objects.requireNonNull(now);
-    }
-
-    void place(TargetName now) {
-        place = now;
     }
 
     boolean isStaged() {

@@ -9,6 +9,7 @@ import dev.walshadow.postgres.Lsn;
 import java.math.BigInteger;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
@@ -118,8 +119,7 @@ final class TombstoneRemoval {
         private final String keys;
         private final String deleted;
         private final String early;
-        private final String mark =
-                mark(tables.metadataDatabase()) + UUID.randomUUID().toString();
+        private final String mark = mark(tables.metadataDatabase()) + UUID.randomUUID().toString();
 
         Run(TargetTable table, long below) {
             TableMapping mapping = table.mapped();
@@ -163,19 +163,22 @@ final class TombstoneRemoval {
 
         /** How many tombstones there are; 0 if they are too few. */
         private long count(int percent) throws InterruptedException {
-            String[] counts =
+            @Nullable String[] counts =
                     inTurn(() ->
                             services.client()
                                     .query(
                                             String.format(
                                                     Locale.ROOT,
-                                                    "SELECT countIf(%s = 1 AND %s), count() FROM %s",
+                                                    "SELECT countIf(%s = 1 AND %s), count() FROM"
+                                                            + " %s",
                                                     deleted,
                                                     early,
                                                     target))
                                     .getFirst());
-            long found = Long.parseLong(counts[0]);
-            return found * 100 >= Long.parseLong(counts[1]) * percent ? found : 0;
+            long found = Long.parseLong(Objects.requireNonNull(counts[0]));
+            return found * 100 >= Long.parseLong(Objects.requireNonNull(counts[1])) * percent
+                    ? found
+                    : 0;
         }
 
         private String keysOf(String condition) {

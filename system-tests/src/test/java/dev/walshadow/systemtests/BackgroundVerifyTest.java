@@ -51,8 +51,7 @@ final class BackgroundVerifyTest {
             Future<?> load = beside.submit(() -> write(installation, enough));
             awaitRanges(installation, 40);
             installation.execute("ALTER TABLE item ADD COLUMN more int DEFAULT 7");
-            installation.resyncAll(
-                    List.of("public.parted"), List.of("public.low", "public.high"));
+            installation.resyncAll(List.of("public.parted"), List.of("public.low", "public.high"));
             awaitRanges(installation, 40);
             enough.set(true);
             load.get();
@@ -66,12 +65,15 @@ final class BackgroundVerifyTest {
             damage(installation);
             for (String table : new String[] {"item", "parted", "loose"}) {
                 installation.await(
-                        "the difference of " + table + " is found", () -> differs(installation, table));
+                        "the difference of " + table + " is found",
+                        () -> differs(installation, table));
             }
             String different = installation.status().path("verify").path("different").toString();
             assertThat(different).contains("id=120", "missing_in_clickhouse", "v=surplus");
             assertThat(different).contains("name=0").contains("only_in_clickhouse");
-            assertThat(installation.logged("WS-1952 public.parted differs from the source in 1 rows"))
+            assertThat(
+                            installation.logged(
+                                    "WS-1952 public.parted differs from the source in 1 rows"))
                     .isTrue();
             assertThat(metrics(installation))
                     .contains("walshadow_verify_differences{table=\"public.parted\"} 1.0");
@@ -79,9 +81,7 @@ final class BackgroundVerifyTest {
             assertThat(repaired.exitCode()).as(repaired.output()).isZero();
             installation.await(
                     "nothing differs any more",
-                    () ->
-                            installation.status().path("verify").path("differences").asLong(-1)
-                                    == 0);
+                    () -> installation.status().path("verify").path("differences").asLong(-1) == 0);
             awaitRanges(installation, 20);
             assertThat(installation.status().path("verify").path("differences").asLong(-1))
                     .isZero();
@@ -107,7 +107,8 @@ final class BackgroundVerifyTest {
             installation.target().query("INSERT INTO public.item (id, _version) SELECT 7777, 1");
             assertThat(installation.command("ctl resume").exitCode()).isZero();
             assertThat(before).isPositive();
-            installation.await("the row that is too much is found", () -> differs(installation, "item"));
+            installation.await(
+                    "the row that is too much is found", () -> differs(installation, "item"));
             installation.configure("verify", "interval = \"0s\"");
             assertThat(installation.command("ctl reload").exitCode()).isZero();
             assertThat(installation.status().has("verify")).isFalse();
@@ -147,7 +148,8 @@ final class BackgroundVerifyTest {
         installation
                 .target()
                 .query(
-                        "INSERT INTO public.parted (id, v, _is_deleted, _version, _leaf) SELECT id, v, 1, "
+                        "INSERT INTO public.parted (id, v, _is_deleted, _version, _leaf) SELECT id,"
+                                + " v, 1, "
                                 + HIGHEST
                                 + ", _leaf FROM public.parted WHERE id = 120 LIMIT 1");
         installation
@@ -157,7 +159,9 @@ final class BackgroundVerifyTest {
                                 + HIGHEST);
         installation
                 .target()
-                .query("INSERT INTO public.loose (v, _tid, _version) SELECT 'surplus', 1, " + HIGHEST);
+                .query(
+                        "INSERT INTO public.loose (v, _tid, _version) SELECT 'surplus', 1, "
+                                + HIGHEST);
     }
 
     private static void write(Installation installation, AtomicBoolean enough) {

@@ -15,7 +15,9 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** {@code verify --repair}: what was changed in ClickHouse by hand is as the source has it again. */
+/**
+ * {@code verify --repair}: what was changed in ClickHouse by hand is as the source has it again.
+ */
 @Timeout(600)
 final class RepairTest {
     /** No row of the stream is above it. */
@@ -60,7 +62,8 @@ final class RepairTest {
                     .containsExactlyInAnyOrder(
                             "public.itemtrue", "public.loosetrue", "public.partedtrue");
             JsonNode item =
-                    summary.path("repaired").valueStream()
+                    summary.path("repaired")
+                            .valueStream()
                             .filter(each -> each.path("table").asString("").equals("public.item"))
                             .findFirst()
                             .orElseThrow();

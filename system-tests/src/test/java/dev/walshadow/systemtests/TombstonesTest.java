@@ -36,8 +36,7 @@ final class TombstonesTest {
             // by then they were visible, and are gone for good
             installation.execute(
                     "DELETE FROM item WHERE id % 4 = 0",
-                    "DELETE FROM loose WHERE id % 4 = 0",
-                    "DELETE FROM parted WHERE id % 4 = 0");
+                    "DELETE FROM loose WHERE id % 4 = 0", "DELETE FROM parted WHERE id % 4 = 0");
             assertThat(installation.verify().reason()).isEmpty();
             AtomicBoolean enough = new AtomicBoolean();
             AtomicInteger looks = new AtomicInteger();
@@ -93,7 +92,9 @@ final class TombstonesTest {
     private static void tables(Installation installation) throws SQLException {
         installation.execute(
                 "CREATE TABLE item (id int, name text, v text, PRIMARY KEY (name, id))",
-                "INSERT INTO item SELECT i, 'n' || i % 7, 'v' FROM generate_series(1, " + ROWS + ") i",
+                "INSERT INTO item SELECT i, 'n' || i % 7, 'v' FROM generate_series(1, "
+                        + ROWS
+                        + ") i",
                 "CREATE TABLE loose (id int, v text)",
                 "INSERT INTO loose SELECT i, 'v' FROM generate_series(1, " + ROWS + ") i",
                 "CREATE TABLE parted (id int PRIMARY KEY, v text) PARTITION BY HASH (id)",
@@ -129,11 +130,20 @@ final class TombstonesTest {
                         String columns = table.equals("item") ? "id, name, v" : "id, v";
                         String values = table.equals("item") ? "i, 'n' || i % 7, 'w'" : "i, 'w'";
                         statement.execute(
-                                "INSERT INTO " + table + " (" + columns + ") SELECT " + values
-                                        + " FROM generate_series(1, " + ROWS + ") i WHERE i % 4 <> 0"
-                                        + " AND i % 97 = " + some);
+                                "INSERT INTO "
+                                        + table
+                                        + " ("
+                                        + columns
+                                        + ") SELECT "
+                                        + values
+                                        + " FROM generate_series(1, "
+                                        + ROWS
+                                        + ") i WHERE i % 4 <> 0"
+                                        + " AND i % 97 = "
+                                        + some);
                     }
-                    statement.execute("UPDATE " + table + " SET v = 'u" + i + "' WHERE id % 89 = 1");
+                    statement.execute(
+                            "UPDATE " + table + " SET v = 'u" + i + "' WHERE id % 89 = 1");
                 }
                 statement.execute("INSERT INTO other VALUES (DEFAULT)");
             }
@@ -143,19 +153,20 @@ final class TombstonesTest {
     }
 
     /** Fails as soon as a row is seen that was deleted for good. */
-    private static void look(
-            Installation installation, AtomicBoolean enough, AtomicInteger looks) {
+    private static void look(Installation installation, AtomicBoolean enough, AtomicInteger looks) {
         while (!enough.get()) {
             for (String table : new String[] {"item", "parted"}) {
                 String seen =
                         installation
                                 .target()
                                 .query(
-                                        "SELECT count() FROM public." + table
+                                        "SELECT count() FROM public."
+                                                + table
                                                 + " FINAL WHERE id % 4 = 0 AND _is_deleted = 0")
                                 .strip();
                 if (!seen.equals("0")) {
-                    throw new IllegalStateException(seen + " deleted rows of " + table + " are back");
+                    throw new IllegalStateException(
+                            seen + " deleted rows of " + table + " are back");
                 }
             }
             looks.incrementAndGet();

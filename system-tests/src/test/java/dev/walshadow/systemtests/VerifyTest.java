@@ -99,7 +99,8 @@ final class VerifyTest {
                 Verification.Outcome outcome = installation.verify();
                 assertThat(outcome.reason()).isEqualTo("2 tables are not replicated");
                 assertThat(outcome.setAside())
-                        .allMatch(line -> line.contains("the source cannot read it: ERROR: canceling"))
+                        .allMatch(line ->
+                                line.contains("the source cannot read it: ERROR: canceling"))
                         .anyMatch(line -> line.startsWith("public.locked: "))
                         .anyMatch(line -> line.startsWith("public.loose: "));
                 assertThat(outcome.results())

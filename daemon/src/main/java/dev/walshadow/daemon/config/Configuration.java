@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
 
 /** The effective value of each setting and the layer that it came from. Immutable. */
@@ -14,10 +15,34 @@ public final class Configuration {
 
     private final Map<Setting<?>, Value> values;
     private final NameRules nameRules;
+    private final SourceLayer source;
 
     Configuration(Map<Setting<?>, Value> values, NameRules nameRules) {
+        this(values, nameRules, SourceLayer.NONE);
+    }
+
+    private Configuration(Map<Setting<?>, Value> values, NameRules nameRules, SourceLayer source) {
         this.values = Map.copyOf(values);
         this.nameRules = nameRules;
+        this.source = source;
+    }
+
+    /** This one, with another layer of the source. */
+    public Configuration withSource(SourceLayer layer) {
+        return new Configuration(values, nameRules, layer);
+    }
+
+    public SourceLayer source() {
+        return source;
+    }
+
+    /** Null: unset. A flag wins over the source. */
+    private @Nullable Value effective(Setting<?> setting) {
+        Value value = values.get(setting);
+        Value above = source.values().get(setting);
+        return above == null || (value != null && value.origin().startsWith("flag "))
+                ? value
+                : above;
     }
 
     /** What is said of single schemas, tables and columns; only a file can. */
@@ -33,7 +58,7 @@ public final class Configuration {
     /** The value of a setting that may be unset. */
     @SuppressWarnings("unchecked") // a setting's kind parsed it, so it is a T
     public <T> Optional<T> find(Setting<T> setting) {
-        return Optional.ofNullable(values.get(setting)).map(value -> (T) value.parsed());
+        return Optional.ofNullable(effective(setting)).map(value -> (T) value.parsed());
     }
 
     /** This one, with what another says of some settings. */
@@ -46,19 +71,19 @@ public final class Configuration {
                 changed.put(setting, value);
             }
         }
-        return new Configuration(changed, nameRules);
+        return new Configuration(changed, nameRules, other.source);
     }
 
     /** A setting's value as one would write it; a secret is masked. */
     public String shown(Setting<?> setting) {
-        Value value = values.get(setting);
+        Value value = effective(setting);
         return value == null ? "" : setting.kind().show(value.parsed());
     }
 
     /** Every setting: {@code key}, {@code value}, {@code origin}; passwords are masked. */
     public void describe(ArrayNode into) {
         for (Setting<?> setting : Settings.all()) {
-            Value value = values.get(setting);
+            Value value = effective(setting);
             into.addObject()
                     .put("key", setting.key())
                     .put("value", shown(setting))
@@ -67,6 +92,6 @@ public final class Configuration {
     }
 
     public Optional<String> origin(Setting<?> setting) {
-        return Optional.ofNullable(values.get(setting)).map(Value::origin);
+        return Optional.ofNullable(effective(setting)).map(Value::origin);
     }
 }

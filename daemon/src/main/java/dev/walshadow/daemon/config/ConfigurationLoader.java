@@ -2,6 +2,8 @@ package dev.walshadow.daemon.config;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.state.SourceSettings;
+import dev.walshadow.daemon.state.StateDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -91,7 +93,18 @@ public final class ConfigurationLoader {
                                     + " faults:\n  - "
                                     + String.join("\n  - ", faults));
         }
-        return new Configuration(values, rules.rules());
+        Configuration loaded = new Configuration(values, rules.rules());
+        return loaded.find(Settings.SOURCE_CONFIG_SCHEMA)
+                .map(schema -> loaded.withSource(sourceLayer(schema, loaded)))
+                .orElse(loaded);
+    }
+
+    /** As the daemon has it. */
+    private static SourceLayer sourceLayer(String schema, Configuration of) {
+        return SourceSettings.read(StateDirectory.sourceSettings(of.get(Settings.STATE_DIR)))
+                .filter(known -> known.schema().equals(schema))
+                .map(known -> SourceLayer.of(schema, known.settings(), SourceLayer.NONE))
+                .orElse(SourceLayer.NONE);
     }
 
     private static List<String> defaultTexts(Setting<?> setting, String text) {

@@ -6,6 +6,7 @@ import dev.walshadow.pipeline.mapping.MappingRules.TableRule;
 import dev.walshadow.pipeline.mapping.Transform;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the file says of single schemas, tables and columns. Hashes have no salt yet.
@@ -114,6 +115,11 @@ public record NameRules(
     /** Every key there is, for the documentation. */
     public static List<Key> keys() {
         return KEYS;
+    }
+
+    /** Plain {@code schema.table}, or with PostgreSQL's quotes; null if it is neither. */
+    public static @Nullable RelationName relation(String text) {
+        return NameRulesReader.relation(text);
     }
 
     /** Whether any column is to be hashed, which needs a salt. */

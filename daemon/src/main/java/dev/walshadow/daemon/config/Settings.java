@@ -436,6 +436,15 @@ public final class Settings {
                     Kind.integer(1, 100_000),
                     "1000",
                     "How many rows are compared each time, at most, on each side.");
+    public static final Setting<String> SOURCE_CONFIG_SCHEMA =
+            optional(
+                    "source",
+                    "config_schema",
+                    Kind.TEXT,
+                    null,
+                    "Schema in the database of `url` whose tables `config_settings` and"
+                            + " `config_tables` are obeyed, each change at its commit. Whoever may"
+                            + " write to them decides. Unset: none.");
     public static final Setting<String> LOG_LEVEL =
             optional(
                     "log",
@@ -461,6 +470,7 @@ public final class Settings {
                     SOURCE_COPY_SESSIONS,
                     SOURCE_POLL_INTERVAL,
                     SOURCE_SIGNALS,
+                    SOURCE_CONFIG_SCHEMA,
                     CLICKHOUSE_URL,
                     CLICKHOUSE_USER,
                     CLICKHOUSE_PASSWORD,
@@ -523,6 +533,23 @@ public final class Settings {
                     BATCH_AGE,
                     SOURCE_POLL_INTERVAL,
                     HTTP_TOKEN_FILE,
+                    TOMBSTONES_INTERVAL,
+                    TOMBSTONES_PERCENT,
+                    VERIFY_INTERVAL,
+                    VERIFY_ROWS,
+                    LOG_LEVEL);
+
+    /**
+     * What {@code config_settings} in the source may set: what is live, but no address, no
+     * credentials.
+     */
+    static final List<Setting<?>> FROM_SOURCE =
+            List.of(
+                    CLICKHOUSE_COMPRESSION,
+                    BATCH_ROWS,
+                    BATCH_BYTES,
+                    BATCH_AGE,
+                    SOURCE_POLL_INTERVAL,
                     TOMBSTONES_INTERVAL,
                     TOMBSTONES_PERCENT,
                     VERIFY_INTERVAL,

@@ -26,6 +26,7 @@ import dev.walshadow.source.replication.StandbyStatus;
 import dev.walshadow.source.spool.SpooledWalSource;
 import dev.walshadow.source.spool.WalSpool;
 import dev.walshadow.transaction.RecordFilter;
+import dev.walshadow.transaction.CommitSink;
 import dev.walshadow.transaction.TransactionBuffer;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -87,6 +88,7 @@ final class Assembly implements AutoCloseable {
      * @param from where the stream begins
      * @param decodeFrom first record that is handed on
      * @param manifest how far an earlier run was durable
+     * @param declared the configuration in the source, where it is enabled
      */
     Assembly(
             Configuration configuration,
@@ -97,7 +99,8 @@ final class Assembly implements AutoCloseable {
             StreamSnapshot from,
             long decodeFrom,
             Manifest manifest,
-            Observations seen) {
+            Observations seen,
+            @Nullable SourceConfiguration declared) {
         this.configuration = configuration;
         this.state = state;
         this.prepared = prepared;
@@ -124,7 +127,9 @@ final class Assembly implements AutoCloseable {
         values = new SourceValues(prepared.databases(), Targets.valueLimits(configuration).bytes());
         pipeline = startPipeline(manifest, new Events(seen, loads), values);
         loads.use(pipeline);
-        buffer = new TransactionBuffer(bufferOptions(), seen.before(pipeline));
+        CommitSink sink =
+                declared == null ? pipeline : declared.before(pipeline, log, this::declared);
+        buffer = new TransactionBuffer(bufferOptions(), seen.before(sink));
         buffer.listen(
                 new Signals(
                         configuration.get(Settings.SOURCE_SIGNALS),
@@ -313,6 +318,35 @@ final class Assembly implements AutoCloseable {
     /** Rows of the initial load are still to come, in their shapes of then. On the pump. */
     void keepShapes() {
         compactsShapes = false;
+    }
+
+    /**
+     * At the commit itself, unless what is known of tables is ahead of the stream, as after a
+     * restart and while the first load runs: then when the stream is there.
+     */
+    private void declared(TableRequest.Declared request, long position)
+            throws InterruptedException {
+        TableErrand errand =
+                new TableErrand(request, this, state.tableDecisions(), pages.systemIdentifier());
+        if (pump.keepsProgress() && position >= caughtUp()) {
+            errand.run(position);
+        } else {
+            later(errand);
+        }
+    }
+
+    private void later(TableErrand errand) {
+        pump.ask(handedOn -> {
+            if (pump.keepsProgress()) {
+                errand.run(handedOn);
+            } else {
+                later(errand);
+            }
+        });
+    }
+
+    FollowedDatabases databases() {
+        return prepared.databases();
     }
 
     private void stopBy(Throwable fault) {

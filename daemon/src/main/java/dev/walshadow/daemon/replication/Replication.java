@@ -8,6 +8,7 @@ import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.config.SourceLayer;
 import dev.walshadow.daemon.monitor.CommitLatency;
 import dev.walshadow.daemon.monitor.TransactionTraces;
 import dev.walshadow.daemon.preflight.Findings;
@@ -34,6 +35,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,6 +56,7 @@ public final class Replication implements AutoCloseable {
     private final StateDirectory state;
     private final SourceDatabase source;
     private final Prepared prepared;
+    private final @Nullable SourceConfiguration declared;
     private final CountDownLatch ended = new CountDownLatch(1);
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private final FirstAttach firstAttach;
@@ -69,7 +72,9 @@ public final class Replication implements AutoCloseable {
             Configuration configuration,
             StateDirectory state,
             SourceDatabase source,
-            Prepared prepared) {
+            Prepared prepared,
+            @Nullable SourceConfiguration declared) {
+        this.declared = declared;
         this.configuration = configuration;
         this.state = state;
         this.source = source;
@@ -95,15 +100,20 @@ public final class Replication implements AutoCloseable {
     /**
      * Checks everything, then goes on in threads of its own.
      *
+     * @param settings told what the source says of settings, on the pump's thread or before it runs
      * @throws ConfigurationException with every finding; nothing was changed
      */
-    public static Replication start(Configuration configuration, StateDirectory state) {
+    public static Replication start(
+            Configuration configuration, StateDirectory state, Consumer<SourceLayer> settings) {
         SourceDatabase source = OfflineCheck.source(configuration);
         Prepared prepared = new Preflight(configuration, state, source).check();
         if (!prepared.pause().describe().isEmpty()) {
             LOG.warn("{}", prepared.pause().describe());
         }
-        Replication replication = new Replication(configuration, state, source, prepared);
+        SourceConfiguration declared =
+                SourceConfiguration.open(configuration, state, prepared, source, settings)
+                        .orElse(null);
+        Replication replication = new Replication(configuration, state, source, prepared, declared);
         replication.worker.start();
         replication.watch.start();
         replication.verification.start();
@@ -132,12 +142,11 @@ public final class Replication implements AutoCloseable {
     private BackgroundVerification.@Nullable Surroundings comparable() {
         Assembly parts = assembly;
         boolean can =
-                parts != null
-                        && firstAttach.isDone()
+                firstAttach.isDone()
                         && prepared.pause().describe().isEmpty()
                         && seen.targetReachable()
                         && ended.getCount() > 0;
-        return can ? new Compared(parts, prepared) : null;
+        return can && parts != null ? new Compared(parts, prepared) : null;
     }
 
     private record Compared(Assembly parts, Prepared prepared)
@@ -299,7 +308,8 @@ public final class Replication implements AutoCloseable {
                         from,
                         decodeFrom,
                         manifest,
-                        seen);
+                        seen,
+                        declared);
         assembly = parts;
         return parts;
     }
@@ -474,6 +484,9 @@ public final class Replication implements AutoCloseable {
     public ObjectNode status(JsonMapper json) {
         Assembly parts = assembly;
         ObjectNode status = Status.of(json, prepared, firstAttach, parts, failure.get());
+        if (declared != null) {
+            declared.write(status);
+        }
         if (parts != null) {
             Stages.write(status, configuration, parts, seen, watch);
             verification.write(status);

@@ -2,10 +2,13 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.NameRules;
 import dev.walshadow.daemon.preflight.TableSelection;
 import dev.walshadow.daemon.state.TableDecisions;
 import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
+import dev.walshadow.postgres.Lsn;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,6 +18,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Carries out one {@link TableRequest}, all of it or nothing, between records: so it has a place in
@@ -22,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  * it; what had not followed when the process died follows at the next start.
  */
 final class TableErrand implements WalPump.Errand {
+    private static final Logger LOG = LoggerFactory.getLogger(TableErrand.class);
+
     private final TableRequest request;
     private final Assembly parts;
     private final Path decisionsFile;
@@ -50,6 +57,7 @@ final class TableErrand implements WalPump.Errand {
             switch (request) {
                 case TableRequest.Add add -> add(add, handedOn);
                 case TableRequest.Remove remove -> remove(remove, handedOn);
+                case TableRequest.Declared declared -> declared(declared, handedOn);
                 case TableRequest.Resync resync -> resync(resync, handedOn);
             }
             result.complete(request.names());
@@ -101,6 +109,67 @@ final class TableErrand implements WalPump.Errand {
         decide(parts.tables.selection().decisions().remove(names, remove.drop()));
         parts.pipeline.leaveOut(
                 position, without(before, parts.tables.selected(position)), remove.drop());
+    }
+
+    /** A name that means nothing is told, and the others act. */
+    private void declared(TableRequest.Declared declared, long position)
+            throws IOException, InterruptedException {
+        TableSelection selection = parts.tables.selection();
+        TableDecisions decided = selection.decisions();
+        for (String text : declared.names()) {
+            RelationDescriptor relation = parts.tables.find(text, position);
+            RelationName name = relation == null ? named(text, parts.databases()) : relation.name();
+            String fault = name == null ? "no name of a table: expected schema.table" : "";
+            if (relation != null
+                    && parts.tables.rootOf(relation, position) != null
+                    && !selection.byLeaf()) {
+                fault = "a partition, which arrives with its partitioned table";
+            }
+            if (name == null || !fault.isEmpty()) {
+                LOG.warn(
+                        "{} the row {} of {} at {} has no effect: it is {}",
+                        DaemonCodes.SOURCE_CONFIGURATION,
+                        text,
+                        ConfigurationTables.TABLES,
+                        Lsn.format(position),
+                        fault);
+                continue;
+            }
+            decided = decided(decided, selection, name, declared.wishes().get(text));
+        }
+        List<RelationDescriptor> before = parts.tables.selected(position);
+        decide(decided);
+        List<RelationDescriptor> after = parts.tables.selected(position);
+        List<RelationDescriptor> left = without(before, after);
+        List<RelationDescriptor> taken = without(after, before);
+        if (!left.isEmpty()) {
+            parts.pipeline.leaveOut(position, left, false);
+        }
+        if (!taken.isEmpty()) {
+            parts.pipeline.take(position, taken);
+        }
+    }
+
+    /**
+     * @param wish null: as the configuration says
+     */
+    static TableDecisions decided(
+            TableDecisions before,
+            TableSelection selection,
+            RelationName name,
+            @Nullable Boolean wish) {
+        Set<RelationName> one = Set.of(name);
+        if (wish == null) {
+            return before.forget(name);
+        }
+        return wish
+                ? before.add(one, selection.matchesPatterns(name) ? Set.of() : one)
+                : before.remove(one, false);
+    }
+
+    /** A table that is not there yet; null if the text cannot be a name. */
+    static @Nullable RelationName named(String text, FollowedDatabases databases) {
+        return databases.several() ? null : NameRules.relation(text);
     }
 
     private void resync(TableRequest.Resync resync, long position) throws InterruptedException {

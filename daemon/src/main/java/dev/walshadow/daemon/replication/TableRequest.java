@@ -1,6 +1,7 @@
 package dev.walshadow.daemon.replication;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * What somebody asks of tables while the stream goes on. Names are as {@code status} shows them.
@@ -17,6 +18,13 @@ public sealed interface TableRequest {
      * @param drop their tables in ClickHouse go too
      */
     record Remove(List<String> names, boolean drop) implements TableRequest {}
+
+    /**
+     * What a table in the source says of tables, whether they are there or not.
+     *
+     * @param wishes whether to follow one; absent: as the configuration says
+     */
+    record Declared(List<String> names, Map<String, Boolean> wishes) implements TableRequest {}
 
     /** Tables are to be loaded from the source, whatever their state. */
     record Resync(List<String> names) implements TableRequest {}

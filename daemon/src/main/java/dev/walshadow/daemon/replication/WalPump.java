@@ -127,6 +127,11 @@ final class WalPump implements Runnable {
         extraFloor = newFloor;
     }
 
+    /** The first load is done. */
+    boolean keepsProgress() {
+        return keepsProgress;
+    }
+
     /** Called now and then while progress is kept, on the pump. Before the start. */
     void tidyWith(Runnable newTidying) {
         tidying = newTidying;

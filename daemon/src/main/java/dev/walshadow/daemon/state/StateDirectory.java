@@ -33,6 +33,7 @@ import org.slf4j.LoggerFactory;
  * <pre>
  * lock           held while a daemon runs
  * manifest.toml  identity of the source, positions
+ * source-settings.toml    what the configuration tables in the source say
  * tables.toml    tables that were added and removed by command
  * paused.toml    there while an operator wants ClickHouse left alone
  * desclog/       relation shapes by position
@@ -60,6 +61,7 @@ public final class StateDirectory implements AutoCloseable {
                     "initial-load.toml",
                     "tables.toml",
                     "paused.toml",
+                    "source-settings.toml",
                     "desclog",
                     "spill",
                     "archive",
@@ -250,6 +252,15 @@ public final class StateDirectory implements AutoCloseable {
 
     public Path tableDecisions() {
         return root.resolve("tables.toml");
+    }
+
+    public Path sourceSettings() {
+        return sourceSettings(root);
+    }
+
+    /** Of a state directory that nobody has opened. */
+    public static Path sourceSettings(Path root) {
+        return root.resolve("source-settings.toml");
     }
 
     public Path pause() {

@@ -66,6 +66,15 @@ public record TableDecisions(Set<RelationName> added, Map<RelationName, Boolean>
         return new TableDecisions(nowAdded, nowRemoved);
     }
 
+    /** As the configuration says. */
+    public TableDecisions forget(RelationName name) {
+        Set<RelationName> nowAdded = new HashSet<>(added);
+        Map<RelationName, Boolean> nowRemoved = new HashMap<>(removed);
+        nowAdded.remove(name);
+        nowRemoved.remove(name);
+        return new TableDecisions(nowAdded, nowRemoved);
+    }
+
     public void write(Path file, long systemIdentifier) throws IOException {
         StringBuilder body = new StringBuilder();
         body.append("# walshadow: tables added and removed by command. Written by the daemon")

@@ -143,7 +143,9 @@ public final class BackgroundVerification implements AutoCloseable {
                         .filter(table -> table.state() == TableState.LIVE)
                         .collect(
                                 Collectors.toMap(
-                                        table -> table.name().toString(), table -> table, (a, _) -> a));
+                                        table -> table.name().toString(),
+                                        table -> table,
+                                        (a, _) -> a));
         known.retain(tables.keySet());
         for (Map.Entry<String, List<List<String>>> each : known.keys().entrySet()) {
             TableStatus table = tables.get(each.getKey());
@@ -219,7 +221,9 @@ public final class BackgroundVerification implements AutoCloseable {
             RangeComparison.Outcome outcome =
                     comparison.compare(compared, shape.oid(), pace.rows());
             settled.require();
-            tell(name, known.compared(name, outcome.rows(), outcome.differences(), clock.instant()));
+            tell(
+                    name,
+                    known.compared(name, outcome.rows(), outcome.differences(), clock.instant()));
         }
     }
 
@@ -257,6 +261,7 @@ public final class BackgroundVerification implements AutoCloseable {
      * A table that is loaded, or whose shape changes, becomes another one. That a partition is
      * loaded does not show in the table that its rows are in.
      */
+    @SuppressWarnings("ReferenceEquality") // another generation has a mapping of its own
     private static void requireSettled(
             Surroundings with, RelationDescriptor shape, TableMapping mapping, long revision)
             throws Unsettled {

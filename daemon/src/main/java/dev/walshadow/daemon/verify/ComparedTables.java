@@ -41,8 +41,7 @@ final class ComparedTables {
         return mapped.isEmpty() ? null : "columns " + mapped + " are gone on the source";
     }
 
-    static ComparedTable compared(
-            RelationDescriptor relation, TableMapping mapping, String from) {
+    static ComparedTable compared(RelationDescriptor relation, TableMapping mapping, String from) {
         Map<Integer, AttributeDescriptor> attributes = new HashMap<>();
         relation.attributes().forEach(attribute -> attributes.put(attribute.number(), attribute));
         List<ComparedTable.Column> columns = new ArrayList<>();
@@ -89,7 +88,8 @@ final class ComparedTables {
                 .filter(column -> column.conversion() != Conversion.HEX)
                 .forEach(column -> mapped.add(column.attributeNumber()));
         return relation.attributes().stream()
-                .filter(a -> !a.dropped() && a.generated() != VIRTUAL && !mapped.contains(a.number()))
+                .filter(a ->
+                        !a.dropped() && a.generated() != VIRTUAL && !mapped.contains(a.number()))
                 .map(a -> relation.label() + "." + a.name())
                 .toList();
     }

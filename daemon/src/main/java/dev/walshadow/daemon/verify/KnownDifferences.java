@@ -122,8 +122,8 @@ final class KnownDifferences {
                                         .put("column", each.difference().column())
                                         .put("since", each.since().toString())));
         ArrayNode left = into.putArray("left_out");
-        leftOut.forEach((table, reason) ->
-                left.addObject().put("table", table).put("reason", reason));
+        leftOut.forEach(
+                (table, reason) -> left.addObject().put("table", table).put("reason", reason));
     }
 
     static String kind(Difference difference) {

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Compares a table without a key: how often each row is there. First the digests of all rows; then
- * the rows whose numbers differ are counted again, on the whole table, at ever later positions.
- * A row counts as unequal when ClickHouse's newest change of the table is of a commit before the
+ * the rows whose numbers differ are counted again, on the whole table, at ever later positions. A
+ * row counts as unequal when ClickHouse's newest change of the table is of a commit before the
  * first reading of the source, twice. Where the table changes without a pause, nothing tells which
  * rows changed: then the numbers must have been the same ten times in a row.
  */

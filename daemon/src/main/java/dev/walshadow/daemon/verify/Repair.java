@@ -61,7 +61,9 @@ public final class Repair {
         return merged(before, verification.run(names::contains, progress), names);
     }
 
-    /** A load lasts as long as its table is large: only one that is not there is waited for in vain. */
+    /**
+     * A load lasts as long as its table is large: only one that is not there is waited for in vain.
+     */
     private void awaitLoads() throws InterruptedException {
         while (true) {
             JsonNode answer =

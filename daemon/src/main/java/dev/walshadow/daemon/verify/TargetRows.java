@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -116,7 +117,8 @@ final class TargetRows {
                 row ->
                         commits.put(
                                 TableComparison.keyText(only, values(only, row)),
-                                Long.parseUnsignedLong(row.text(only.columns().size()))));
+                                Long.parseUnsignedLong(
+                                        Objects.requireNonNull(row.text(only.columns().size())))));
         return commits;
     }
 
@@ -130,7 +132,7 @@ final class TargetRows {
                         commit(table),
                         Ddl.identifier(table.targetDatabase()),
                         Ddl.identifier(table.targetTable())),
-                row -> newest[0] = Long.parseUnsignedLong(row.text(0)));
+                row -> newest[0] = Long.parseUnsignedLong(Objects.requireNonNull(row.text(0))));
         return newest[0];
     }
 

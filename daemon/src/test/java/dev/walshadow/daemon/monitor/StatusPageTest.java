@@ -233,7 +233,9 @@ final class StatusPageTest {
     void withTheTokenOnePausesResumesAndReloadsFromThePage() {
         browser.show(server.url());
         assertThat(browser.text("#read-only")).contains("token_file");
-        assertThat(browser.evaluate("document.getElementById('steer').hidden").asBoolean())
+        assertThat(
+                        browser.evaluate("document.getElementById('steer').offsetParent === null")
+                                .asBoolean())
                 .isTrue();
         server.close();
         server =

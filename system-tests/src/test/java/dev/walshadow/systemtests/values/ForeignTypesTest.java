@@ -106,16 +106,19 @@ final class ForeignTypesTest {
             installation.awaitStreaming();
             installation.execute(
                     ownRows(101),
-                    "UPDATE own SET b = '-9223372036854775808', w = repeat('x', 5000)::words WHERE id = 7",
+                    "UPDATE own SET b = '-9223372036854775808', w = repeat('x', 5000)::words WHERE"
+                            + " id = 7",
                     "INSERT INTO strange VALUES (1, '\\x00')");
             equalBut(installation, "public.strange.o");
             assertThat(
                             installation
                                     .target()
                                     .query(
-                                            "SELECT b, bs, l, w, e, m FROM public.own FINAL WHERE id = 1"))
+                                            "SELECT b, bs, l, w, e, m FROM public.own FINAL WHERE"
+                                                    + " id = 1"))
                     .isEqualTo(
-                            "10000000001\t['1',NULL]\t-1\tit\\'s 1\t1.50\t2026-01-02 03:04:05+00\n");
+                            "10000000001\t['1',NULL]\t-1\tit\\'s 1\t1.50\t2026-01-02"
+                                    + " 03:04:05+00\n");
             installation.resync("public.own");
             equalBut(installation, "public.strange.o");
         }
