@@ -81,6 +81,7 @@ final class Assembly implements AutoCloseable {
     final SpooledWalSource source;
     final ProgressKeeper progress;
     final WalPump pump;
+    final Sequences sequences;
 
     /**
      * @param from where the stream begins
@@ -140,17 +141,28 @@ final class Assembly implements AutoCloseable {
         walArchive = WalArchive.open(configuration, pages.segmentSize());
         live =
                 new LiveWalSource(
-                        sourceOptions(database),
+                        sourceOptions(
+                                database,
+                                prepared.firstAttach()
+                                        ? 0
+                                        : Math.max(manifest.handedOn(), log.lastLsn())),
                         status,
                         sourceLog,
                         walArchive == null ? null : walArchive.reader());
         source = new SpooledWalSource(live, live::detachBuffer, spool, status::advanceFlush);
         progress =
-                new ProgressKeeper(state.manifest(), status, manifest, spool::retain, log::lastLsn);
+                
+                new ProgressKeeper(
+                        state.manifest(),
+                        status,
+                        manifest,
+                        spool::retain,
+                        log::lastLsn,
+                        live::timeline);
         pump =
                 new WalPump(
                         source,
-                        pages.timeline(),
+                        manifest.sourceTimeline(),
                         from.segmentStart(),
                         buffer,
                         pipeline,
@@ -162,6 +174,18 @@ final class Assembly implements AutoCloseable {
                     archive.segmentComplete(startLsn, segment, length, next);
                     sender.segmentComplete(startLsn);
                 };
+        sequences =
+                new Sequences(
+                        state.sequences(),
+                        !prepared.firstAttach(),
+                        pages.systemIdentifier(),
+                        prepared.databases(),
+                        log,
+                        tables::selectsNow,
+                        pipeline.sequences());
+        tables.tell(sequences);
+        pump.watch(sequences);
+        progress.keepBeside(sequences::save);
         pump.tidyWith(this::tidy);
         pump.use(
                 new WalStream(
@@ -282,12 +306,13 @@ final class Assembly implements AutoCloseable {
                 Map.of());
     }
 
-    private LiveWalSource.Options sourceOptions(SourceDatabase database) {
+    private LiveWalSource.Options sourceOptions(SourceDatabase database, long reached) {
         return new LiveWalSource.Options(
                 database.settings(),
                 configuration.get(Settings.SOURCE_SLOT),
                 prepared.firstAttach() || walArchive != null,
                 pages.systemIdentifier(),
+                reached,
                 configuration.get(Settings.SOURCE_STATUS_INTERVAL),
                 SOURCE_SILENCE);
     }
@@ -299,6 +324,7 @@ final class Assembly implements AutoCloseable {
         if (compactsShapes) {
             log.compact(floor);
         }
+        sequences.reselect();
     }
 
     /** Rows of the initial load are still to come, in their shapes of then. On the pump. */

@@ -332,6 +332,7 @@ final class InitialLoad implements AutoCloseable {
                 new Manifest(
                         start.systemIdentifier(),
                         start.timeline(),
+                        start.timeline(),
                         start.segmentSize(),
                         startLsn,
                         startLsn,

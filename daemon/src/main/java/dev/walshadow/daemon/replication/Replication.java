@@ -220,6 +220,12 @@ public final class Replication implements AutoCloseable {
                         manifest,
                         seen);
         assembly = parts;
+        parts.runBeside(
+                "sequences",
+                new SequenceReader(
+                        prepared.databases(),
+                        parts.sequences,
+                        found -> parts.pump.ask(_ -> parts.sequences.read(found))));
         return parts;
     }
 

@@ -34,6 +34,7 @@ import org.slf4j.LoggerFactory;
  * lock           held while a daemon runs
  * manifest.toml  identity of the source, positions
  * tables.toml    tables that were added and removed by command
+ * sequences.toml last values of sequences
  * paused.toml    there while an operator wants ClickHouse left alone
  * desclog/       relation shapes by position
  * spill/         transactions past the memory budget; emptied at start
@@ -59,6 +60,7 @@ public final class StateDirectory implements AutoCloseable {
                     "manifest.toml",
                     "initial-load.toml",
                     "tables.toml",
+                    "sequences.toml",
                     "paused.toml",
                     "desclog",
                     "spill",
@@ -250,6 +252,10 @@ public final class StateDirectory implements AutoCloseable {
 
     public Path tableDecisions() {
         return root.resolve("tables.toml");
+    }
+
+    public Path sequences() {
+        return root.resolve("sequences.toml");
     }
 
     public Path pause() {

@@ -41,6 +41,14 @@ public final class SegmentReader implements AutoCloseable {
     }
 
     /**
+     * Of which timeline the segment is named that has this position: the newest that begins in it
+     * or before. What it has of its ancestors is theirs.
+     */
+    public int nameOf(TimelineHistory history, long lsn) {
+        return history.timelineOf(lsn | (segmentSize - 1L));
+    }
+
+    /**
      * Brings the next bytes from exactly {@code lsn} on.
      *
      * @return false if the archive lacks the segment
