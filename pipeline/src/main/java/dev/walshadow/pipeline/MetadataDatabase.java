@@ -35,7 +35,7 @@ final class MetadataDatabase {
     static final int FORMAT = 1;
 
     /** The one that tells whose they are last. */
-    static final List<String> TABLES = 
+    static final List<String> TABLES =
             List.of("tables", "watermark", Markers.TABLE, SequenceTable.TABLE, "source");
 
     /**

@@ -114,8 +114,7 @@ public final class SequenceTable {
             List<SequenceRow> gone =
                     there.values().stream().filter(row -> !wanted.containsKey(row.key())).toList();
             if (!present.isEmpty() || !gone.isEmpty()) {
-                client.insert(
-                        database, TABLE, block(present, gone), UUID.randomUUID().toString());
+                client.insert(database, TABLE, block(present, gone), UUID.randomUUID().toString());
             }
             present.forEach(row -> there.put(row.key(), row));
             gone.forEach(row -> there.remove(row.key()));
@@ -128,13 +127,19 @@ public final class SequenceTable {
     private Map<Long, SequenceRow> there() {
         Map<Long, SequenceRow> there = written;
         if (there == null) {
-            there = exists() ? read() : new HashMap<>();
+            there = new HashMap<>();
+            if (exists()) {
+                there = read();
+            } else if (wanted.isEmpty()) {
+                return there;
+            } else {
+                create();
+            }
             written = there;
         }
         return there;
     }
 
-    /** False if it had to be made. */
     private boolean exists() {
         String found =
                 client.queryValue(
@@ -142,9 +147,10 @@ public final class SequenceTable {
                                 + Ddl.literal(database)
                                 + " AND name = "
                                 + Ddl.literal(TABLE));
-        if ("1".equals(found)) {
-            return true;
-        }
+        return "1".equals(found);
+    }
+
+    private void create() {
         client.execute(
                 "CREATE TABLE IF NOT EXISTS "
                         + Ddl.qualified(database, TABLE)
@@ -154,7 +160,6 @@ public final class SequenceTable {
                         + " position String, revision UInt64, is_deleted UInt8)"
                         + " ENGINE = ReplacingMergeTree(revision, is_deleted)"
                         + " ORDER BY (system_identifier, database_oid, sequence_oid)");
-        return false;
     }
 
     private Map<Long, SequenceRow> read() {

@@ -104,9 +104,9 @@ final class CatalogQueries {
     /**
      * 1 oid, 2 schema, 3 name, 4 kind, 5 persistence, 6 tablespace (the database's default where
      * the relation names none), 7 database of the storage (0 if shared), 8 relation number (0: no
-     * storage; mapped relations have it in no row), 9 toast, 10 owner of a TOAST relation or
-     * table of the column that owns a sequence, 11
-     * identity, 12 access method, 13 parent of a partition, 14 database, 15 its name
+     * storage; mapped relations have it in no row), 9 toast, 10 owner of a TOAST relation or table
+     * of the column that owns a sequence, 11 identity, 12 access method, 13 parent of a partition,
+     * 14 database, 15 its name
      */
     static final String RELATIONS =
             """

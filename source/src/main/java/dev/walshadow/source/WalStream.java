@@ -529,8 +529,7 @@ public final class WalStream {
     }
 
     private int seal(byte[] patched, int kept) {
-        LittleEndian.putInt(
-                patched, XLogLayout.CRC, checksum.compute(patched, 0, patched.length));
+        LittleEndian.putInt(patched, XLogLayout.CRC, checksum.compute(patched, 0, patched.length));
         System.arraycopy(patched, 0, head, 0, kept);
         return kept;
     }

@@ -192,8 +192,8 @@ final class DocumentationTest {
     /** The first of them makes their table. */
     private static void awaitMarkersAndSequences(Installation installation) throws SQLException {
         installation.execute("SELECT pg_logical_emit_message(false, 'walshadow', 'watermark a')");
-        String tables = "SELECT count() FROM system.tables WHERE name IN ('markers',"
-                        + " '_sequences')";
+        String tables =
+                "SELECT count() FROM system.tables WHERE name IN ('markers'," + " '_sequences')";
         installation.await(
                 "a marker and a sequence are written",
                 () -> installation.target().query(tables).strip().equals("2"));

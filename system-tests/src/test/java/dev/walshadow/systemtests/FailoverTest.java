@@ -92,6 +92,7 @@ final class FailoverTest {
                 assertThat(at.awaitDaemonEnd()).isEqualTo(3);
                 assertThat(at.logged("WS-1414")).isTrue();
                 assertThat(at.logged("promoted without all WAL of the old primary")).isTrue();
+                on(second, "SELECT pg_create_physical_replication_slot('walshadow', true)");
                 at.launchDaemon();
                 assertThat(at.awaitDaemonEnd()).isEqualTo(3);
             }
@@ -152,12 +153,11 @@ final class FailoverTest {
     }
 
     private void use(EmbeddedPostgres one, EmbeddedPostgres other) {
-        at.configure(
-                text ->
-                        text.replaceFirst(
-                                "url = \"postgres:.*",
-                                "url = \"postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres\""
-                                        .formatted(one.port(), other.port())));
+        at.configure(text ->
+                text.replaceFirst(
+                        "url = \"postgres:.*",
+                        "url = \"postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres\""
+                                .formatted(one.port(), other.port())));
     }
 
     private static void on(EmbeddedPostgres server, String... statements) throws SQLException {

@@ -20,11 +20,13 @@ import dev.walshadow.shadow.WalSender;
 import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.SegmentSink;
 import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.UpstreamWal;
 import dev.walshadow.source.WalStream;
 import dev.walshadow.source.replication.LiveWalSource;
 import dev.walshadow.source.replication.StandbyStatus;
 import dev.walshadow.source.spool.SpooledWalSource;
 import dev.walshadow.source.spool.WalSpool;
+import dev.walshadow.source.store.ArchivedWalSource;
 import dev.walshadow.transaction.RecordFilter;
 import dev.walshadow.transaction.TransactionBuffer;
 import java.nio.file.Path;
@@ -76,7 +78,11 @@ final class Assembly implements AutoCloseable {
     private final ShadowSessions sessions;
     final SourceLog sourceLog = new SourceLog();
     private final @Nullable WalArchive walArchive;
-    final LiveWalSource live;
+    final UpstreamWal live;
+
+    /** The same, where there is no source but its archive; else null. */
+    final @Nullable ArchivedWalSource archived;
+
     final WalSpool spool;
     final SpooledWalSource source;
     final ProgressKeeper progress;
@@ -121,7 +127,9 @@ final class Assembly implements AutoCloseable {
                         this::loadAnew,
                         this::stopBy);
         values = new SourceValues(prepared.databases(), Targets.valueLimits(configuration).bytes());
-        pipeline = startPipeline(manifest, new Events(seen, loads), values);
+        pipeline =
+                startPipeline(
+                        manifest, new Events(seen, loads), database.isArchive() ? null : values);
         loads.use(pipeline);
         buffer = new TransactionBuffer(bufferOptions(), pipeline);
         buffer.listen(
@@ -139,19 +147,21 @@ final class Assembly implements AutoCloseable {
                 new CatalogCapture(
                         log, sessions, prepared.databases(), tables, tables.unseenChanges());
         walArchive = WalArchive.open(configuration, pages.segmentSize());
+        long reached = prepared.firstAttach() ? 0 : Math.max(manifest.handedOn(), log.lastLsn());
+        archived =
+                database.isArchive() && walArchive != null
+                        ? new ArchivedWalSource(walArchive.reader(), reached)
+                        : null;
         live =
-                new LiveWalSource(
-                        sourceOptions(
-                                database,
-                                prepared.firstAttach()
-                                        ? 0
-                                        : Math.max(manifest.handedOn(), log.lastLsn())),
-                        status,
-                        sourceLog,
-                        walArchive == null ? null : walArchive.reader());
+                archived != null
+                        ? archived
+                        : new LiveWalSource(
+                                sourceOptions(database, reached),
+                                status,
+                                sourceLog,
+                                walArchive == null ? null : walArchive.reader());
         source = new SpooledWalSource(live, live::detachBuffer, spool, status::advanceFlush);
         progress =
-                
                 new ProgressKeeper(
                         state.manifest(),
                         status,
@@ -213,7 +223,8 @@ final class Assembly implements AutoCloseable {
         }
     }
 
-    private Pipeline startPipeline(Manifest manifest, PipelineEvents events, SourceLookup lookup) {
+    private Pipeline startPipeline(
+            Manifest manifest, PipelineEvents events, @Nullable SourceLookup lookup) {
         PipelineOptions options =
                 new PipelineOptions(
                         pages.systemIdentifier(),

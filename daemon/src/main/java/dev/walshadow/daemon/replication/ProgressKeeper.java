@@ -98,8 +98,9 @@ final class ProgressKeeper {
                 next.write(file);
             } catch (IOException e) {
                 LOG.warn(
-                        "{} the manifest {}, or what is beside it, cannot be written ({}); progress is not told to the"
-                                + " source until it can; free space in the state directory",
+                        "{} the manifest {}, or what is beside it, cannot be written ({}); progress"
+                                + " is not told to the source until it can; free space in the state"
+                                + " directory",
                         DaemonCodes.STATE_UNUSABLE,
                         file,
                         e.toString());

@@ -93,9 +93,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
             return selects(relation, Long.MAX_VALUE);
         }
         DatabaseDescriptor database = log.database(relation.databaseOid(), Long.MAX_VALUE);
-        return database != null
-                && databases.wants(database)
-                && selection.matches(relation.name());
+        return database != null && databases.wants(database) && selection.matches(relation.name());
     }
 
     /** For tables that an earlier process followed. */

@@ -16,6 +16,7 @@ import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.store.ArchivedWalSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -44,6 +45,10 @@ public final class Replication implements AutoCloseable {
     private volatile Configuration configuration;
     private final StateDirectory state;
     private final SourceDatabase source;
+
+    /** Null: there is a source. */
+    private final @Nullable ArchivedSource archived;
+
     private final Prepared prepared;
     private final CountDownLatch ended = new CountDownLatch(1);
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
@@ -59,12 +64,16 @@ public final class Replication implements AutoCloseable {
             Configuration configuration,
             StateDirectory state,
             SourceDatabase source,
-            Prepared prepared) {
+            Prepared prepared,
+            @Nullable ArchivedSource archived) {
+        this.archived = archived;
         this.configuration = configuration;
         this.state = state;
         this.source = source;
         this.prepared = prepared;
-        this.firstAttach = new FirstAttach(configuration, state, source, prepared, this::assemble);
+        this.firstAttach =
+                new FirstAttach(
+                        configuration, state, source, prepared, this::assemble, this::attached);
         this.watch =
                 new SourceWatch(
                         source,
@@ -81,12 +90,43 @@ public final class Replication implements AutoCloseable {
      * @throws ConfigurationException with every finding; nothing was changed
      */
     public static Replication start(Configuration configuration, StateDirectory state) {
+        if (SourceDatabase.isArchive(configuration)) {
+            return startFromArchive(configuration, state);
+        }
         SourceDatabase source = OfflineCheck.source(configuration);
         Prepared prepared = new Preflight(configuration, state, source).check();
+        return start(configuration, state, source, prepared, null);
+    }
+
+    /** The first attach asks the backup's catalogs, a resume what was kept of them. */
+    private static Replication startFromArchive(Configuration configuration, StateDirectory state) {
+        ArchivedSource archived = ArchivedSource.find(configuration, state);
+        boolean started = false;
+        try {
+            Prepared prepared =
+                    new Preflight(configuration, state, archived.source(), archived.facts())
+                            .check();
+            Replication replication =
+                    start(configuration, state, archived.source(), prepared, archived);
+            started = true;
+            return replication;
+        } finally {
+            if (!started) {
+                archived.close();
+            }
+        }
+    }
+
+    private static Replication start(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase source,
+            Prepared prepared,
+            @Nullable ArchivedSource archived) {
         if (!prepared.pause().describe().isEmpty()) {
             LOG.warn("{}", prepared.pause().describe());
         }
-        Replication replication = new Replication(configuration, state, source, prepared);
+        Replication replication = new Replication(configuration, state, source, prepared, archived);
         replication.worker.start();
         replication.watch.start();
         return replication;
@@ -94,9 +134,19 @@ public final class Replication implements AutoCloseable {
 
     /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
     public static Findings check(Configuration configuration) {
-        SourceDatabase source = OfflineCheck.source(configuration);
         StateDirectory state = StateDirectory.unlocked(configuration.get(Settings.STATE_DIR));
+        if (SourceDatabase.isArchive(configuration)) {
+            return ArchivedSource.look(configuration);
+        }
+        SourceDatabase source = OfflineCheck.source(configuration);
         return new Preflight(configuration, state, source).look();
+    }
+
+    /** The first load is done. */
+    private void attached() {
+        if (archived != null) {
+            archived.loaded();
+        }
     }
 
     private long sourceEnd() {
@@ -220,6 +270,9 @@ public final class Replication implements AutoCloseable {
                         manifest,
                         seen);
         assembly = parts;
+        if (archived != null) {
+            return parts;
+        }
         parts.runBeside(
                 "sequences",
                 new SequenceReader(
@@ -243,10 +296,11 @@ public final class Replication implements AutoCloseable {
     /** Waits until what is committed on the source now is durable, the initial load included. */
     public ObjectNode await(JsonMapper json, long deadline) throws InterruptedException {
         ObjectNode answer = json.createObjectNode();
-        long target = sourcePosition();
-        answer.put("lsn", Lsn.format(target));
+        long target = archived == null ? sourcePosition() : archivedPosition(deadline);
+        answer.put("lsn", Lsn.format(Math.max(0, target)));
         boolean durable =
-                firstAttach.awaitDone(deadline)
+                target >= 0
+                        && firstAttach.awaitDone(deadline)
                         && awaitDurable(target, deadline)
                         && awaitLoads(deadline)
                         && settleLedger();
@@ -287,6 +341,27 @@ public final class Replication implements AutoCloseable {
     private boolean awaitLoads(long deadline) throws InterruptedException {
         Assembly parts = assembly;
         return parts != null && parts.pipeline.awaitLoads(deadline);
+    }
+
+    /** Where the last whole record ends that the archive has by now; -1 after the deadline. */
+    private long archivedPosition(long deadline) throws InterruptedException {
+        while (failure.get() == null && firstAttach.awaitDone(deadline)) {
+            Assembly parts = assembly;
+            ArchivedWalSource wal = parts == null ? null : parts.archived;
+            if (parts == null || wal == null) {
+                ended.await(POLL_NANOS, TimeUnit.NANOSECONDS);
+                continue;
+            }
+            long end = wal.awaitEnd(deadline);
+            while (end >= 0 && parts.pump.received() < end) {
+                if (deadline - System.nanoTime() <= 0
+                        || ended.await(POLL_NANOS, TimeUnit.NANOSECONDS)) {
+                    return -1;
+                }
+            }
+            return end < 0 ? -1 : parts.pump.handedOn();
+        }
+        return -1;
     }
 
     private long sourcePosition() {
@@ -417,5 +492,8 @@ public final class Replication implements AutoCloseable {
             parts.close();
         }
         prepared.client().close();
+        if (archived != null) {
+            archived.close();
+        }
     }
 }

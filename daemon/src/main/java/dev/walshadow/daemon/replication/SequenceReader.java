@@ -111,8 +111,8 @@ final class SequenceReader implements Runnable {
         }
     }
 
-    private static List<Sequences.Reading> ask(
-            Connection session, List<RelationDescriptor> wanted) throws SQLException {
+    private static List<Sequences.Reading> ask(Connection session, List<RelationDescriptor> wanted)
+            throws SQLException {
         List<Sequences.Reading> readings = new ArrayList<>();
         try (Statement statement = session.createStatement()) {
             long position;
@@ -141,7 +141,9 @@ final class SequenceReader implements Runnable {
         return readings;
     }
 
-    /** 1 which one, 2 its file, 3 the last value that no record need tell, 4 whether it is given. */
+    /**
+     * 1 which one, 2 its file, 3 the last value that no record need tell, 4 whether it is given.
+     */
     private static String question(int index, RelationDescriptor sequence) {
         String oid = Integer.toUnsignedString(sequence.oid());
         return "SELECT "

@@ -26,25 +26,28 @@ public final class SequenceFile {
     public static void write(Path file, long systemIdentifier, Map<RelationLocator, Value> values)
             throws IOException {
         StringBuilder body = new StringBuilder();
-        body.append("# walshadow: last values of sequences. Written by the daemon alone.\nversion = ")
+        body.append(
+                        "# walshadow: last values of sequences. Written by the daemon alone.\n"
+                                + "version = ")
                 .append(VERSION)
                 .append("\nsystem_identifier = \"")
                 .append(Long.toUnsignedString(systemIdentifier))
                 .append("\"\n# tablespace, database, file, last value, whether called, position\n")
                 .append("values = [");
-        values.forEach((locator, value) -> body.append("\n  \"")
-                .append(Integer.toUnsignedString(locator.tablespaceOid()))
-                .append(' ')
-                .append(Integer.toUnsignedString(locator.databaseOid()))
-                .append(' ')
-                .append(Integer.toUnsignedString(locator.relationNumber()))
-                .append(' ')
-                .append(value.lastValue())
-                .append(' ')
-                .append(value.called())
-                .append(' ')
-                .append(Lsn.format(value.lsn()))
-                .append("\","));
+        values.forEach((locator, value) ->
+                body.append("\n  \"")
+                        .append(Integer.toUnsignedString(locator.tablespaceOid()))
+                        .append(' ')
+                        .append(Integer.toUnsignedString(locator.databaseOid()))
+                        .append(' ')
+                        .append(Integer.toUnsignedString(locator.relationNumber()))
+                        .append(' ')
+                        .append(value.lastValue())
+                        .append(' ')
+                        .append(value.called())
+                        .append(' ')
+                        .append(Lsn.format(value.lsn()))
+                        .append("\","));
         body.append("\n]\n");
         SealedToml.write(file, body.toString());
     }

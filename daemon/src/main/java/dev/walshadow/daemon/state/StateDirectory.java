@@ -43,6 +43,8 @@ import org.slf4j.LoggerFactory;
  * deferred/      rows of the initial load whose transactions are still open
  * shadow/        the shadow's data directory
  * scratch/       data directory of a server that prints values of extensions' types, if needed
+ * seed/          a server of the backup's catalogs, while the first load from an archive runs
+ * archive.toml   what an attach to an archive found out about its source
  * run/           sockets
  * </pre>
  */
@@ -69,6 +71,8 @@ public final class StateDirectory implements AutoCloseable {
                     "deferred",
                     "waiting",
                     "scratch",
+                    "seed",
+                    "archive.toml",
                     "shadow",
                     "shadow-promoted");
 
@@ -292,6 +296,20 @@ public final class StateDirectory implements AutoCloseable {
         return root.resolve("scratch");
     }
 
+    /** The server that has the catalogs of a backup. */
+    public Path seed() {
+        return root.resolve("seed");
+    }
+
+    public Path seedRun() {
+        return run().resolve("seed");
+    }
+
+    /** What is known of a source that cannot be asked. */
+    public Path sourceFacts() {
+        return root.resolve("archive.toml");
+    }
+
     public Path shadow() {
         return root.resolve("shadow");
     }
@@ -349,7 +367,7 @@ public final class StateDirectory implements AutoCloseable {
         Files.delete(root);
     }
 
-    private static void deleteTree(Path tree) throws IOException {
+    public static void deleteTree(Path tree) throws IOException {
         if (!Files.exists(tree, LinkOption.NOFOLLOW_LINKS)) {
             return;
         }

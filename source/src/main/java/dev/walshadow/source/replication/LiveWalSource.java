@@ -8,8 +8,8 @@ import dev.walshadow.base.ReconnectException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.source.UpstreamWal;
 import dev.walshadow.source.WalChunk;
-import dev.walshadow.source.WalSource;
 import dev.walshadow.source.store.SegmentReader;
 import dev.walshadow.source.store.TimelineHistory;
 import java.nio.charset.StandardCharsets;
@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * <p>{@link #start}, {@link #next} and {@link #detachBuffer} belong to one thread at a time, the
  * pump as a rule; the rest is thread safe.
  */
-public final class LiveWalSource implements WalSource {
+public final class LiveWalSource implements UpstreamWal {
     private static final Logger LOG = LoggerFactory.getLogger(LiveWalSource.class);
     private static final byte[] NOTHING = {};
     private static final long BACKOFF_CEILING_MILLIS = 5_000;
@@ -95,7 +95,9 @@ public final class LiveWalSource implements WalSource {
     /** That of {@link #position}, and at the start of what an earlier run has received. */
     private volatile int timeline;
 
-    /** Of the newest timeline that a server has shown; null before, and of one without ancestors. */
+    /**
+     * Of the newest timeline that a server has shown; null before, and of one without ancestors.
+     */
     private volatile @Nullable TimelineHistory history;
 
     private volatile long position;
@@ -243,10 +245,7 @@ public final class LiveWalSource implements WalSource {
         return false;
     }
 
-    /**
-     * The chunk that {@link #next} gave last stays as it is for good: whatever is read from now on
-     * goes into another buffer.
-     */
+    @Override
     public void detachBuffer() {
         ReplicationConnection current = connection;
         if (current != null) {
@@ -522,7 +521,8 @@ public final class LiveWalSource implements WalSource {
         }
     }
 
-    private static TimelineHistory readHistory(ReplicationConnection fresh, int timeline) {
+    /** The history of a timeline above the first. */
+    public static TimelineHistory readHistory(ReplicationConnection fresh, int timeline) {
         String text = new String(fresh.timelineHistory(timeline), StandardCharsets.UTF_8);
         try {
             return TimelineHistory.parse(timeline, text);
@@ -571,7 +571,7 @@ public final class LiveWalSource implements WalSource {
         return known == null ? timeline : known.timelineOf(position);
     }
 
-    /** That of the bytes received last. Any thread. */
+    @Override
     public int timeline() {
         return timeline;
     }
@@ -645,11 +645,13 @@ public final class LiveWalSource implements WalSource {
         return position;
     }
 
-    /** How far the server's WAL reached by its last message; 0 before the first. */
+    /** By its last message; 0 before the first. */
+    @Override
     public long serverEnd() {
         return serverEnd;
     }
 
+    @Override
     public boolean isConnected() {
         return connection != null;
     }
