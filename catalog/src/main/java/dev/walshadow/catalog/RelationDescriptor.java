@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param persistence relpersistence: 'p', 'u' or 't'
  * @param locator null for relations without storage (partitioned tables)
  * @param toastRelationOid reltoastrelid, 0 if none
- * @param ownerRelationOid of a TOAST relation: the table it belongs to; else 0
+ * @param ownerRelationOid of a TOAST relation: the table it belongs to; of a sequence: the table of
+ *     the column that owns it; else 0
  * @param replicaIdentity relreplident: 'd', 'n', 'f' or 'i'
  * @param accessMethod pg_am.amname; "heap", also of every other method with heap's handler, is the
  *     only one that can be decoded

@@ -53,6 +53,9 @@ public final class DaemonCodes {
     /** Row-level security hides rows from the source's role. */
     public static final Code ROW_SECURITY = new Code(1947);
 
+    /** What only the source could answer, where there is an archive alone. */
+    public static final Code NO_SOURCE = new Code(1955);
+
     /** The ClickHouse cluster cannot have the tables. */
     public static final Code CLUSTER = new Code(1970);
 

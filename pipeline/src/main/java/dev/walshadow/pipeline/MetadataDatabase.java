@@ -29,13 +29,15 @@ import org.jspecify.annotations.Nullable;
  * watermark  one row: how far everything is durable
  * markers    one row per named position; made by the first of them ({@link Markers})
  * toast_D_T  chunks of a table's TOAST relation, if they are kept ({@link ChunkMirror})
+ * _sequences one row per sequence; made by the first of them ({@link SequenceTable})
  * </pre>
  */
 final class MetadataDatabase {
     static final int FORMAT = 1;
 
     /** The one that tells whose they are last. */
-    static final List<String> TABLES = List.of("tables", "watermark", Markers.TABLE, "source");
+    static final List<String> TABLES =
+            List.of("tables", "watermark", Markers.TABLE, SequenceTable.TABLE, "source");
 
     /**
      * A row of {@code tables}.

@@ -514,6 +514,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             long started = System.nanoTime();
             try {
                 tables.writeChanges();
+                tables.sequences().write();
                 services.reachability().answered(Housekeeping.LEDGER);
                 return;
             } catch (WalshadowException e) {
@@ -552,6 +553,11 @@ public final class Pipeline implements CommitSink, AutoCloseable {
      */
     public boolean mark(String name, long position, long micros, long fromLsn) {
         return tables.markers().add(name, position, micros, fromLsn);
+    }
+
+    /** The sequences' last values in ClickHouse. */
+    public SequenceTable sequences() {
+        return tables.sequences();
     }
 
     /** Where a restart must begin to read so that no marker is lost. */

@@ -51,6 +51,7 @@ public final class TargetTables {
     private final TargetNames names;
     private final TargetViews views;
     private final Markers markers;
+    private final SequenceTable sequences;
     private final Set<Long> reported = ConcurrentHashMap.newKeySet();
     private final AtomicLong revision = new AtomicLong();
     private volatile boolean loadsOnly;
@@ -64,6 +65,8 @@ public final class TargetTables {
                         options.metadataDatabase(), options.systemIdentifier(), tables::get);
         this.views = new TargetViews(client, options.views(), names, tables::get);
         this.markers = new Markers(client, options.metadataDatabase(), options.systemIdentifier());
+        this.sequences =
+                new SequenceTable(client, options.metadataDatabase(), options.systemIdentifier());
         this.metadata =
                 new MetadataDatabase(
                         client,
@@ -519,7 +522,13 @@ public final class TargetTables {
         return markers;
     }
 
+    SequenceTable sequences() {
+        return sequences;
+    }
+
+    /** Sequences first, so that they are at least as new as the rows that it is about. */
     void writeWatermark(Watermark watermark) {
+        sequences.write();
         metadata.writeWatermark(watermark);
         markers.write(watermark.durableLsn());
     }

@@ -43,7 +43,7 @@ final class CatalogQueries {
             """;
 
     private static final String IS_WANTED =
-            "c.relkind IN ('r', 'p', 'm', 't') AND c.relpersistence <> 't'";
+            "c.relkind IN ('r', 'p', 'm', 't', 'S') AND c.relpersistence <> 't'";
 
     /** Every relation of the session's database. */
     static final String ALL =
@@ -56,8 +56,9 @@ final class CatalogQueries {
 
     /**
      * The relations that the parameter, an array of OIDs in its text form, names. Indexes stand for
-     * their table; a TOAST relation and its owner come together; a composite type's relation stands
-     * for the tables whose columns hold it, at whatever depth.
+     * their table; a TOAST relation and its owner come together; a table brings the sequences that
+     * its columns own; a composite type's relation stands for the tables whose columns hold it, at
+     * whatever depth.
      */
     static final String NAMED =
             """
@@ -89,7 +90,11 @@ final class CatalogQueries {
                 SELECT o.refobjid FROM tables JOIN pg_class c ON c.oid = tables.oid
                 JOIN pg_depend o ON o.classid = 1259 AND o.objid = c.oid AND o.objsubid = 0
                      AND o.refclassid::int8 = 1259 AND o.deptype = 'i'
-                WHERE c.relkind = 't'),
+                WHERE c.relkind = 't'
+                UNION
+                SELECT s.objid FROM tables JOIN pg_depend s ON s.refclassid = 1259
+                     AND s.refobjid = tables.oid AND s.refobjsubid > 0 AND s.classid = 1259
+                     AND s.deptype IN ('a', 'i')),
             wanted(oid) AS MATERIALIZED (
                 SELECT c.oid FROM related JOIN pg_class c ON c.oid = related.oid
                 WHERE %s)
@@ -99,8 +104,9 @@ final class CatalogQueries {
     /**
      * 1 oid, 2 schema, 3 name, 4 kind, 5 persistence, 6 tablespace (the database's default where
      * the relation names none), 7 database of the storage (0 if shared), 8 relation number (0: no
-     * storage; mapped relations have it in no row), 9 toast, 10 owner of a TOAST relation, 11
-     * identity, 12 access method, 13 parent of a partition, 14 database, 15 its name
+     * storage; mapped relations have it in no row), 9 toast, 10 owner of a TOAST relation or table
+     * of the column that owns a sequence, 11 identity, 12 access method, 13 parent of a partition,
+     * 14 database, 15 its name
      */
     static final String RELATIONS =
             """
@@ -122,8 +128,9 @@ final class CatalogQueries {
             JOIN pg_namespace n ON n.oid = c.relnamespace
             JOIN pg_database d ON d.datname = current_database()
             LEFT JOIN pg_am a ON a.oid = c.relam
-            LEFT JOIN pg_depend o ON c.relkind = 't' AND o.classid = 1259 AND o.objid = c.oid
-                 AND o.objsubid = 0 AND o.refclassid::int8 = 1259 AND o.deptype = 'i'\
+            LEFT JOIN pg_depend o ON c.relkind IN ('t', 'S') AND o.classid = 1259
+                 AND o.objid = c.oid AND o.objsubid = 0 AND o.refclassid::int8 = 1259
+                 AND (o.deptype = 'i' OR (o.deptype = 'a' AND o.refobjsubid > 0))\
             """;
 
     /**

@@ -164,13 +164,19 @@ public final class ShadowSessions implements AutoCloseable {
         return DriverManager.getConnection("jdbc:postgresql:///", properties);
     }
 
-    private void learnLocale(SQLException e) {
+    /** The locale for whose lack a server has refused a connection; null: it was something else. */
+    public static @Nullable String unknownLocale(SQLException e) {
         Matcher locale = UNKNOWN_LOCALE.matcher(String.valueOf(e.getMessage()));
-        if (locale.find() && cluster.addLocale(locale.group(1))) {
+        return locale.find() ? locale.group(1) : null;
+    }
+
+    private void learnLocale(SQLException e) {
+        String locale = unknownLocale(e);
+        if (locale != null && cluster.addLocale(locale)) {
             LOG.info(
                     "this host lacks the locale {} of a source database; the shadow gets a"
                             + " stand-in and is restarted",
-                    locale.group(1));
+                    locale);
         }
     }
 

@@ -48,7 +48,7 @@ final class ClassRow {
     /** A temporary relation, or one without rows that any table depends on. */
     boolean isNeverCaptured() {
         byte kind = row.getByte(persistence + KIND);
-        return row.getByte(persistence) == 't' || kind == 'v' || kind == 'S' || kind == 'f';
+        return row.getByte(persistence) == 't' || kind == 'v' || kind == 'f';
     }
 
     /** An index of one table; what it means to that table is in its pg_index row. */

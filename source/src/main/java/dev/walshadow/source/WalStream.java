@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.wal.CheckpointRecord;
 import dev.walshadow.postgres.wal.LongHeapRecord;
 import dev.walshadow.postgres.wal.NoopRecord;
 import dev.walshadow.postgres.wal.ResourceManager;
@@ -30,7 +31,9 @@ import java.util.Arrays;
  */
 public final class WalStream {
     private static final int INITIAL_SCRATCH = 64 * 1024;
-    private static final int MAX_HEAD = 64;
+
+    /** A whole checkpoint is the longest. */
+    private static final int MAX_HEAD = 160;
 
     /** Two segments of the usual size would not hold it. */
     private static final int LONG_RECORD = 32 << 20;
@@ -511,7 +514,7 @@ public final class WalStream {
     /** Fills {@link #head} with what the rewritten record holds before its zeros; 0 if kept. */
     private int rewriteHead(WalRecord record, Decision decision) {
         return switch (decision) {
-            case KEEP -> 0;
+            case KEEP -> onOneTimeline(record);
             case DROP -> noop.head(record, head);
             case PATCH -> {
                 int kept = record.mainDataOffset() + TablespaceRecord.PATH - record.offset();
@@ -520,12 +523,46 @@ public final class WalStream {
                 }
                 byte[] patched = new byte[record.length()];
                 System.arraycopy(record.buffer(), record.offset(), patched, 0, kept);
-                LittleEndian.putInt(
-                        patched, XLogLayout.CRC, checksum.compute(patched, 0, patched.length));
-                System.arraycopy(patched, 0, head, 0, kept);
-                yield kept;
+                yield seal(patched, kept);
             }
         };
+    }
+
+    private int seal(byte[] patched, int kept) {
+        LittleEndian.putInt(patched, XLogLayout.CRC, checksum.compute(patched, 0, patched.length));
+        System.arraycopy(patched, 0, head, 0, kept);
+        return kept;
+    }
+
+    /** The shadow stays on its timeline whatever the source is promoted to. */
+    private int onOneTimeline(WalRecord record) {
+        if (record.resourceManager() != ResourceManager.XLOG) {
+            return 0;
+        }
+        int operation = record.info() & XLogLayout.XLR_RMGR_INFO_MASK;
+        boolean tells =
+                operation == XLogLayout.XLOG_CHECKPOINT_SHUTDOWN
+                        || operation == XLogLayout.XLOG_CHECKPOINT_ONLINE
+                        || operation == XLogLayout.XLOG_END_OF_RECOVERY;
+        int at = record.mainDataOffset() + CheckpointRecord.TIMELINE;
+        if (!tells || !isLater(record.buffer(), at)) {
+            return 0;
+        }
+        if (record.length() > head.length
+                || record.mainDataLength() < CheckpointRecord.PREVIOUS_TIMELINE + Integer.BYTES) {
+            throw record.corrupt("a change of the timeline of an unknown shape");
+        }
+        byte[] patched =
+                Arrays.copyOfRange(
+                        record.buffer(), record.offset(), record.offset() + record.length());
+        int data = record.mainDataOffset() - record.offset();
+        LittleEndian.putInt(patched, data + CheckpointRecord.TIMELINE, pages.timeline());
+        LittleEndian.putInt(patched, data + CheckpointRecord.PREVIOUS_TIMELINE, pages.timeline());
+        return seal(patched, patched.length);
+    }
+
+    private boolean isLater(byte[] bytes, int at) {
+        return Integer.compareUnsigned(LittleEndian.getInt(bytes, at), pages.timeline()) > 0;
     }
 
     private static HaltException corrupt(long lsn, String found) {
@@ -568,8 +605,21 @@ public final class WalStream {
         while (published < limit) {
             long segmentEnd = pages.segmentStart(published) + pages.segmentSize();
             int count = (int) (Math.min(limit, segmentEnd) - published);
+            putOnOneTimeline(published, published + count);
             wire.publish(published, window.buffer(published), window.offset(published), count);
             published += count;
+        }
+    }
+
+    /** The headers of the pages that begin here; none is published in parts. */
+    private void putOnOneTimeline(long from, long end) {
+        long first = from + (-from & (XLogLayout.PAGE_SIZE - 1));
+        for (long page = first; page < end; page += XLogLayout.PAGE_SIZE) {
+            byte[] bytes = window.buffer(page);
+            int at = window.offset(page) + XLogLayout.PAGE_TIMELINE;
+            if (isLater(bytes, at)) {
+                LittleEndian.putInt(bytes, at, pages.timeline());
+            }
         }
     }
 

@@ -261,7 +261,7 @@ final class BadInputTest {
 
     private static Manifest manifest(long systemIdentifier) {
         long at = 1L << 24;
-        return new Manifest(systemIdentifier, 1, 16 << 20, at, at, at, at, 0);
+        return new Manifest(systemIdentifier, 1, 1, 16 << 20, at, at, at, at, 0);
     }
 
     private static void refused(Said said, String... wanted) throws Exception {

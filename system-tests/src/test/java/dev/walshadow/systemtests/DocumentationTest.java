@@ -162,6 +162,7 @@ final class DocumentationTest {
                     "CREATE SCHEMA shop",
                     "CREATE TABLE shop.orders (id int PRIMARY KEY, state text)",
                     "CREATE TABLE public.orders (id int PRIMARY KEY, state text)",
+                    "CREATE SEQUENCE public.orders_id_seq",
                     "INSERT INTO public.orders VALUES (41, 'new'), (42, 'paid')",
                     "INSERT INTO shop.orders VALUES (1, 'new'), (2, 'paid'), (3, 'new')",
                     "DELETE FROM shop.orders WHERE id = 1");
@@ -170,7 +171,7 @@ final class DocumentationTest {
             installation.startDaemon();
             installation.awaitStreaming();
             assertThat(installation.verify().reason()).isEmpty();
-            awaitMarkers(installation);
+            awaitMarkersAndSequences(installation);
             int asked = 0;
             for (String statement : statements()) {
                 if (statement.contains("FINAL") || statement.contains("orders_current")) {
@@ -189,11 +190,12 @@ final class DocumentationTest {
     }
 
     /** The first of them makes their table. */
-    private static void awaitMarkers(Installation installation) throws SQLException {
+    private static void awaitMarkersAndSequences(Installation installation) throws SQLException {
         installation.execute("SELECT pg_logical_emit_message(false, 'walshadow', 'watermark a')");
-        String tables = "SELECT count() FROM system.tables WHERE name = 'markers'";
+        String tables =
+                "SELECT count() FROM system.tables WHERE name IN ('markers'," + " '_sequences')";
         installation.await(
-                "a marker is written",
-                () -> installation.target().query(tables).strip().equals("1"));
+                "a marker and a sequence are written",
+                () -> installation.target().query(tables).strip().equals("2"));
     }
 }

@@ -43,9 +43,23 @@ public final class WalgBackupSource implements BackupSource {
     private static final int GLOBAL_TABLESPACE = 1664;
 
     private final WalgBackup backup;
+    private final boolean mapsChecked;
 
     public WalgBackupSource(WalgBackup backup) {
+        this(backup, true);
+    }
+
+    private WalgBackupSource(WalgBackup backup, boolean mapsChecked) {
         this.backup = backup;
+        this.mapsChecked = mapsChecked;
+    }
+
+    /**
+     * Lays the catalogs before it is known which of them have been rewritten: {@link
+     * dev.walshadow.bootstrap.backup.LaidCatalogs} then tells.
+     */
+    public static WalgBackupSource ofUnknown(WalgBackup backup) {
+        return new WalgBackupSource(backup, false);
     }
 
     @Override
@@ -67,7 +81,9 @@ public final class WalgBackupSource implements BackupSource {
             unpacker.run();
             lander.finish();
             checkLabel(options.dataDirectory());
-            checkMaps(options.dataDirectory(), options.rewrittenCatalogs());
+            if (mapsChecked) {
+                checkMaps(options.dataDirectory(), options.rewrittenCatalogs());
+            }
             return new BackupOutcome(
                     backup.startLsn(),
                     backup.endLsn(),

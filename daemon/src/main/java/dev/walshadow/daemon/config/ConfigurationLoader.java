@@ -69,7 +69,7 @@ public final class ConfigurationLoader {
         }
         boolean readable = faults.isEmpty();
         for (Setting<?> setting : Settings.all()) {
-            if (readable && setting.required() && !values.containsKey(setting)) {
+            if (readable && isRequired(setting) && !values.containsKey(setting)) {
                 faults.add(
                         String.format(
                                 "[%s] %s is required (%s); set it in %s, by %s or %s",
@@ -105,6 +105,15 @@ public final class ConfigurationLoader {
                 .filter(known -> known.schema().equals(schema))
                 .map(known -> SourceLayer.of(schema, known.settings(), SourceLayer.NONE))
                 .orElse(SourceLayer.NONE);
+    }
+
+    private boolean isRequired(Setting<?> setting) {
+        return setting.required() && !(setting.equals(Settings.SOURCE_URL) && isOfArchive());
+    }
+
+    private boolean isOfArchive() {
+        Configuration.Value mode = values.get(Settings.SOURCE_MODE);
+        return mode != null && "archive".equals(mode.parsed());
     }
 
     private static List<String> defaultTexts(Setting<?> setting, String text) {

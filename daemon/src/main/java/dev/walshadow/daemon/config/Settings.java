@@ -18,6 +18,15 @@ public final class Settings {
                         + " `postgres://user[:password]@host[:port][,host2...]/database[?sslmode=...&sslrootcert=...&passfile=...]`."
                         + " The role needs REPLICATION and CONNECT. Every ordinary table of that"
                         + " database replicates.");
+    public static final Setting<String> SOURCE_MODE =
+            optional(
+                    "source",
+                    "mode",
+                    Kind.oneOf("stream", "archive"),
+                    "stream",
+                    "`archive`: there is no connection to the source; the backup and the WAL"
+                        + " archive of `[backup] url` are everything. Needs `databases`; `url` is"
+                        + " not used.");
     public static final Setting<List<String>> SOURCE_DATABASES =
             optional(
                     "source",
@@ -463,6 +472,7 @@ public final class Settings {
     private static final List<Setting<?>> ALL =
             List.of(
                     SOURCE_URL,
+                    SOURCE_MODE,
                     SOURCE_DATABASES,
                     SOURCE_SLOT,
                     SOURCE_PASSWORD_FILE,

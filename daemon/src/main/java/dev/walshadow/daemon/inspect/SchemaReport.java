@@ -76,7 +76,7 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                             configuration,
                             client,
                             history.systemIdentifier(),
-                            SourceDatabase.of(configuration).settings(),
+                            SourceDatabase.orNobody(configuration).settings(),
                             _ -> SourceEncoding.UTF8,
                             DatumRenderer.NONE);
             return new Reading(client, ledger, history.newest(), status(state)).report();

@@ -20,11 +20,13 @@ import dev.walshadow.shadow.WalSender;
 import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.SegmentSink;
 import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.UpstreamWal;
 import dev.walshadow.source.WalStream;
 import dev.walshadow.source.replication.LiveWalSource;
 import dev.walshadow.source.replication.StandbyStatus;
 import dev.walshadow.source.spool.SpooledWalSource;
 import dev.walshadow.source.spool.WalSpool;
+import dev.walshadow.source.store.ArchivedWalSource;
 import dev.walshadow.transaction.RecordFilter;
 import dev.walshadow.transaction.CommitSink;
 import dev.walshadow.transaction.TransactionBuffer;
@@ -78,11 +80,16 @@ final class Assembly implements AutoCloseable {
     private final ShadowSessions sessions;
     final SourceLog sourceLog = new SourceLog();
     private final @Nullable WalArchive walArchive;
-    final LiveWalSource live;
+    final UpstreamWal live;
+
+    /** The same, where there is no source but its archive; else null. */
+    final @Nullable ArchivedWalSource archived;
+
     final WalSpool spool;
     final SpooledWalSource source;
     final ProgressKeeper progress;
     final WalPump pump;
+    final Sequences sequences;
 
     /**
      * @param from where the stream begins
@@ -125,7 +132,9 @@ final class Assembly implements AutoCloseable {
                         this::loadAnew,
                         this::stopBy);
         values = new SourceValues(prepared.databases(), Targets.valueLimits(configuration).bytes());
-        pipeline = startPipeline(manifest, new Events(seen, loads), values);
+        pipeline =
+                startPipeline(
+                        manifest, new Events(seen, loads), database.isArchive() ? null : values);
         loads.use(pipeline);
         CommitSink sink =
                 declared == null ? pipeline : declared.before(pipeline, log, this::declared);
@@ -145,20 +154,32 @@ final class Assembly implements AutoCloseable {
                 new CatalogCapture(
                         log, sessions, prepared.databases(), tables, tables.unseenChanges());
         walArchive = WalArchive.open(configuration, pages.segmentSize());
+        long reached = prepared.firstAttach() ? 0 : Math.max(manifest.handedOn(), log.lastLsn());
+        archived =
+                database.isArchive() && walArchive != null
+                        ? new ArchivedWalSource(walArchive.reader(), reached)
+                        : null;
         live =
-                new LiveWalSource(
-                        sourceOptions(database),
-                        status,
-                        sourceLog,
-                        walArchive == null ? null : walArchive.reader());
+                archived != null
+                        ? archived
+                        : new LiveWalSource(
+                                sourceOptions(database, reached),
+                                status,
+                                sourceLog,
+                                walArchive == null ? null : walArchive.reader());
         source = new SpooledWalSource(live, live::detachBuffer, spool, status::advanceFlush);
         progress =
                 new ProgressKeeper(
-                        state.manifest(), status, manifest, this::floorKept, log::lastLsn);
+                        state.manifest(),
+                        status,
+                        manifest,
+                        this::floorKept,
+                        log::lastLsn,
+                        live::timeline);
         pump =
                 new WalPump(
                         source,
-                        pages.timeline(),
+                        manifest.sourceTimeline(),
                         from.segmentStart(),
                         buffer,
                         pipeline,
@@ -170,6 +191,18 @@ final class Assembly implements AutoCloseable {
                     archive.segmentComplete(startLsn, segment, length, next);
                     sender.segmentComplete(startLsn);
                 };
+        sequences =
+                new Sequences(
+                        state.sequences(),
+                        !prepared.firstAttach(),
+                        pages.systemIdentifier(),
+                        prepared.databases(),
+                        log,
+                        tables::selectsNow,
+                        pipeline.sequences());
+        tables.tell(sequences);
+        pump.watch(sequences);
+        progress.keepBeside(sequences::save);
         pump.tidyWith(this::tidy);
         pump.use(
                 new WalStream(
@@ -197,7 +230,8 @@ final class Assembly implements AutoCloseable {
         }
     }
 
-    private Pipeline startPipeline(Manifest manifest, PipelineEvents events, SourceLookup lookup) {
+    private Pipeline startPipeline(
+            Manifest manifest, PipelineEvents events, @Nullable SourceLookup lookup) {
         PipelineOptions options =
                 new PipelineOptions(
                         pages.systemIdentifier(),
@@ -290,12 +324,13 @@ final class Assembly implements AutoCloseable {
                 Map.of());
     }
 
-    private LiveWalSource.Options sourceOptions(SourceDatabase database) {
+    private LiveWalSource.Options sourceOptions(SourceDatabase database, long reached) {
         return new LiveWalSource.Options(
                 database.settings(),
                 configuration.get(Settings.SOURCE_SLOT),
                 prepared.firstAttach() || walArchive != null,
                 pages.systemIdentifier(),
+                reached,
                 configuration.get(Settings.SOURCE_STATUS_INTERVAL),
                 SOURCE_SILENCE);
     }
@@ -313,6 +348,7 @@ final class Assembly implements AutoCloseable {
         if (compactsShapes) {
             log.compact(floor);
         }
+        sequences.reselect();
     }
 
     /** Rows of the initial load are still to come, in their shapes of then. On the pump. */

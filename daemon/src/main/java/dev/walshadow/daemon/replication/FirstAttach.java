@@ -37,6 +37,7 @@ final class FirstAttach implements AutoCloseable {
     private final Prepared prepared;
     private final Assembler assembler;
     private final CountDownLatch done;
+    private final Runnable whenDone;
     private volatile @Nullable InitialLoad attempt;
     private volatile boolean closing;
 
@@ -45,12 +46,14 @@ final class FirstAttach implements AutoCloseable {
             StateDirectory state,
             SourceDatabase source,
             Prepared prepared,
-            Assembler assembler) {
+            Assembler assembler,
+            Runnable whenDone) {
         this.configuration = configuration;
         this.state = state;
         this.source = source;
         this.prepared = prepared;
         this.assembler = assembler;
+        this.whenDone = whenDone;
         this.done = new CountDownLatch(prepared.firstAttach() ? 1 : 0);
     }
 
@@ -60,7 +63,7 @@ final class FirstAttach implements AutoCloseable {
         while (!closing) {
             try (InitialLoad current =
                     new InitialLoad(
-                            configuration, state, source, prepared, assembler, done::countDown)) {
+                            configuration, state, source, prepared, assembler, this::loaded)) {
                 attempt = current;
                 if (closing) {
                     return;
@@ -81,6 +84,11 @@ final class FirstAttach implements AutoCloseable {
                 throw e;
             }
         }
+    }
+
+    private void loaded() {
+        done.countDown();
+        whenDone.run();
     }
 
     boolean isDone() {

@@ -76,7 +76,10 @@ final class InitialLoad implements AutoCloseable {
     private final Prepared prepared;
     private final FirstAttach.Assembler assembler;
     private final Runnable whenDone;
-    private final ReplicationConnection connection;
+
+    /** Null: there is no source but its archive. */
+    private final @Nullable ReplicationConnection connection;
+
     private final @Nullable StoredBackup stored;
 
     /** What an earlier attempt left, to be gone on with; null: this one begins. */
@@ -125,12 +128,15 @@ final class InitialLoad implements AutoCloseable {
         this.assembler = assembler;
         this.whenDone = whenDone;
         this.kept = UnfinishedLoad.takeUp(state, prepared, !StoredBackup.isWanted(configuration));
-        this.connection = ReplicationConnection.connect(source.settings());
+        this.connection =
+                source.isArchive() ? null : ReplicationConnection.connect(source.settings());
         try {
-            connection.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT));
+            if (connection != null) {
+                connection.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT));
+            }
             this.stored = StoredBackup.of(configuration, source, prepared);
         } catch (RuntimeException | Error e) {
-            connection.close();
+            closeConnection();
             throw e;
         }
         try {
@@ -145,8 +151,14 @@ final class InitialLoad implements AutoCloseable {
         this.backup = Thread.ofPlatform().name("base-backup").unstarted(this::takeBackup);
     }
 
+    private void closeConnection() {
+        if (connection != null) {
+            connection.close();
+        }
+    }
+
     private void closeConnections() {
-        connection.close();
+        closeConnection();
         if (stored != null) {
             stored.close();
         }
@@ -236,7 +248,9 @@ final class InitialLoad implements AutoCloseable {
     }
 
     private BackupSource backup() {
-        return stored == null ? new DirectBackup(connection) : stored.backup();
+        return stored == null
+                ? new DirectBackup(Objects.requireNonNull(connection, "a source"))
+                : stored.backup();
     }
 
     private final class Listener implements BackupListener {
@@ -332,6 +346,7 @@ final class InitialLoad implements AutoCloseable {
                 new Manifest(
                         start.systemIdentifier(),
                         start.timeline(),
+                        start.timeline(),
                         start.segmentSize(),
                         startLsn,
                         startLsn,
@@ -344,6 +359,10 @@ final class InitialLoad implements AutoCloseable {
                         UnfinishedLoad.beginning(state, start, prepared.major()),
                         startLsn,
                         manifest);
+        if (assembly.archived != null && stored != null) {
+            // nobody could be asked for what changes before the hand-off
+            assembly.archived.holdAt(stored.endLsn());
+        }
         // until it is known whether rows wait for transactions that are still open
         assembly.pipeline.onlyLoad(true);
         BackupTransactions open = new BackupTransactions(prepared.major(), startLsn);
@@ -471,6 +490,9 @@ final class InitialLoad implements AutoCloseable {
         assembly.shadow.start();
         assembly.capture.captureAll(position, assembly.tables.unseenChanges());
         assembly.pump.holdWith(assembly.capture);
+        if (assembly.archived != null) {
+            assembly.archived.holdAt(Long.MAX_VALUE);
+        }
         handedOff = true;
         handedOffAt = position;
     }

@@ -19,6 +19,7 @@ import dev.walshadow.daemon.preflight.SlotUse;
 import dev.walshadow.daemon.preflight.SourceCheck;
 import dev.walshadow.daemon.preflight.TableSelection;
 import dev.walshadow.daemon.state.Manifest;
+import dev.walshadow.daemon.state.SourceFacts;
 import dev.walshadow.daemon.state.StateDirectory;
 import dev.walshadow.daemon.state.TableDecisions;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
@@ -70,6 +71,7 @@ final class Preflight {
     private final DatabaseSelection selectedDatabases;
     private final ScratchCluster scratch;
     private final Findings findings = new Findings();
+    private final @Nullable SourceFacts facts;
 
     /** False: it is damaged, so whether this is a first attach is not known. */
     private boolean manifestRead;
@@ -89,6 +91,18 @@ final class Preflight {
     private @Nullable Pause pause;
 
     Preflight(Configuration configuration, StateDirectory state, SourceDatabase source) {
+        this(configuration, state, source, null);
+    }
+
+    /**
+     * @param facts of a source that cannot be asked; null: it can
+     */
+    Preflight(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase source,
+            @Nullable SourceFacts facts) {
+        this.facts = facts;
         this.configuration = configuration;
         this.state = state;
         this.source = source;
@@ -132,7 +146,7 @@ final class Preflight {
         }
         findings.advice().forEach(LOG::info);
         return new Prepared(
-                source.settings().toString(),
+                source.name(),
                 Objects.requireNonNull(identity),
                 segmentSize,
                 major,
@@ -300,6 +314,22 @@ final class Preflight {
     }
 
     private void checkReplication() {
+        SourceFacts known = facts;
+        if (known == null) {
+            askReplication();
+        } else {
+            identity = new SystemIdentity(known.systemIdentifier(), known.timeline(), 0);
+            segmentSize = known.segmentSize();
+        }
+        checkSpool();
+        if (manifest != null) {
+            manifest.requireSource(
+                    Objects.requireNonNull(identity).systemIdentifier(), state.manifest());
+        }
+        sourceFits = true;
+    }
+
+    private void askReplication() {
         try (ReplicationConnection connection = ReplicationConnection.connect(source.settings())) {
             if (connection.isStandby()) {
                 findings.add(
@@ -312,11 +342,6 @@ final class Preflight {
             identity = connection.identifySystem();
             segmentSize = connection.walSegmentSize();
         }
-        checkSpool();
-        if (manifest != null) {
-            manifest.requireSource(identity.systemIdentifier(), state.manifest());
-        }
-        sourceFits = true;
     }
 
     private void checkSpool() {
@@ -335,8 +360,14 @@ final class Preflight {
         }
     }
 
-    private void checkCatalog(TableSelection selection) throws SQLException {
-        CatalogReader reader = new CatalogReader(selectedDatabases.several());
+    private void takeFacts(SourceFacts known) {
+        major = known.major();
+        serverVersion = known.serverVersion();
+        databases = known.databases().stream().map(ArchiveSeed::info).toList();
+        superusers = known.superusers();
+    }
+
+    private void askServer(CatalogReader reader) throws SQLException {
         try (Connection session = source.openOrExplain()) {
             major = session.getMetaData().getDatabaseMajorVersion();
             serverVersion = session.getMetaData().getDatabaseProductVersion();
@@ -349,6 +380,16 @@ final class Preflight {
             databases = reader.databases(session);
             superusers = reader.superusers(session);
         }
+    }
+
+    private void checkCatalog(TableSelection selection) throws SQLException {
+        CatalogReader reader = new CatalogReader(selectedDatabases.several());
+        SourceFacts of = facts;
+        if (of == null) {
+            askServer(reader);
+        } else {
+            takeFacts(of);
+        }
         note(this::checkBinaries);
         checkDatabases();
         FollowedDatabases known = new FollowedDatabases(selectedDatabases, source, databases);
@@ -357,6 +398,9 @@ final class Preflight {
             if (database.allowsConnections() && selectedDatabases.names(database.name())) {
                 note(() -> SourceEncoding.named(database.encoding()));
             }
+        }
+        if (of != null && manifest != null) {
+            return; // nobody can be asked for tables any more
         }
         List<RelationDescriptor> all = new ArrayList<>();
         for (DatabaseDescriptor database : known.followed()) {
@@ -398,7 +442,7 @@ final class Preflight {
                         source.settings(),
                         oid -> known == null ? SourceEncoding.UTF8 : printing(known.encoding(oid)),
                         scratch.renderer(SourceEncoding.UTF8.name()));
-        if (identity != null && sourceFits) {
+        if (identity != null && sourceFits && (facts == null || manifest == null)) {
             RuleCheck.check(
                     configuration.nameRules(), tables.rules(), relations, selection, findings);
         }

@@ -6,6 +6,7 @@ import dev.walshadow.pipeline.Watermark;
 import dev.walshadow.source.replication.StandbyStatus;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.function.IntSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -24,24 +25,39 @@ final class ProgressKeeper {
     private final StandbyStatus status;
     private final LongConsumer floorKept;
     private final LongSupplier shapesPosition;
+    private final IntSupplier sourceTimeline;
+    private Beside beside = () -> {};
     private Manifest manifest;
     private long nextWrite;
 
     /**
      * @param floorKept told the resume floor when it is durable
      * @param shapesPosition of the newest capture in the descriptor log
+     * @param sourceTimeline of the WAL received last
      */
     ProgressKeeper(
             Path file,
             StandbyStatus status,
             Manifest manifest,
             LongConsumer floorKept,
-            LongSupplier shapesPosition) {
+            LongSupplier shapesPosition,
+            IntSupplier sourceTimeline) {
         this.file = file;
         this.shapesPosition = shapesPosition;
+        this.sourceTimeline = sourceTimeline;
         this.status = status;
         this.floorKept = floorKept;
         this.manifest = manifest;
+    }
+
+    /** Another file, which has to be as new as the manifest. */
+    interface Beside {
+        void write() throws IOException;
+    }
+
+    /** Written first from now on. */
+    void keepBeside(Beside other) {
+        beside = other;
     }
 
     Manifest manifest() {
@@ -69,6 +85,7 @@ final class ProgressKeeper {
                 new Manifest(
                         manifest.systemIdentifier(),
                         manifest.timeline(),
+                        sourceTimeline.getAsInt(),
                         manifest.segmentSize(),
                         manifest.bootstrapStart(),
                         floor,
@@ -77,11 +94,13 @@ final class ProgressKeeper {
                         shapesPosition.getAsLong());
         if (!next.equals(manifest)) {
             try {
+                beside.write();
                 next.write(file);
             } catch (IOException e) {
                 LOG.warn(
-                        "{} the manifest {} cannot be written ({}); progress is not told to the"
-                                + " source until it can; free space in the state directory",
+                        "{} the manifest {}, or what is beside it, cannot be written ({}); progress"
+                                + " is not told to the source until it can; free space in the state"
+                                + " directory",
                         DaemonCodes.STATE_UNUSABLE,
                         file,
                         e.toString());

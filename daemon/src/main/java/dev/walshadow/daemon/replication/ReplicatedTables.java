@@ -27,6 +27,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
     private final TableSelection selection;
     private final FollowedDatabases databases;
     private final DescriptorLog log;
+    private @Nullable Sequences sequences;
 
     ReplicatedTables(
             Pipeline pipeline,
@@ -39,9 +40,21 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         this.log = log;
     }
 
+    /** Told what else commits changed. Before the pump starts. */
+    void tell(Sequences others) {
+        sequences = others;
+    }
+
+    private void tellOthers(CatalogCapture.Occasion occasion, List<DescriptorLog.Change> changes) {
+        if (sequences != null) {
+            sequences.changed(occasion.position(), changes);
+        }
+    }
+
     @Override
     public void changed(CatalogCapture.Occasion occasion, List<DescriptorLog.Change> changes)
             throws InterruptedException {
+        tellOthers(occasion, changes);
         long position = occasion.position();
         List<RelationChange> selected = new ArrayList<>();
         for (DescriptorLog.Change change : changes) {
@@ -61,7 +74,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
 
     @Override
     public boolean concern(RelationDescriptor relation, long position) {
-        return selects(relation, position);
+        return relation.kind() == 'S' || selects(relation, position);
     }
 
     private @Nullable RelationDescriptor selected(
@@ -72,6 +85,15 @@ final class ReplicatedTables implements CatalogCapture.Changes {
     /** Whether it is a table to be followed, by its shape of this position. */
     boolean selects(RelationDescriptor relation, long position) {
         return selects(selection, databases, log, relation, position);
+    }
+
+    /** The same as of now, and of a sequence that no table's column owns, by its name. */
+    boolean selectsNow(RelationDescriptor relation) {
+        if (relation.kind() != 'S') {
+            return selects(relation, Long.MAX_VALUE);
+        }
+        DatabaseDescriptor database = log.database(relation.databaseOid(), Long.MAX_VALUE);
+        return database != null && databases.wants(database) && selection.matches(relation.name());
     }
 
     /** For tables that an earlier process followed. */
@@ -195,6 +217,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
      */
     CatalogCapture.Changes unseenChanges() {
         return (occasion, changes) -> {
+            tellOthers(occasion, changes);
             long position = occasion.position();
             List<RelationChange> selected = new ArrayList<>();
             for (DescriptorLog.Change change : changes) {

@@ -23,6 +23,7 @@ import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.store.ArchivedWalSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -55,6 +56,10 @@ public final class Replication implements AutoCloseable {
     private volatile Configuration configuration;
     private final StateDirectory state;
     private final SourceDatabase source;
+
+    /** Null: there is a source. */
+    private final @Nullable ArchivedSource archived;
+
     private final Prepared prepared;
     private final @Nullable SourceConfiguration declared;
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -73,14 +78,18 @@ public final class Replication implements AutoCloseable {
             StateDirectory state,
             SourceDatabase source,
             Prepared prepared,
-            @Nullable SourceConfiguration declared) {
+            @Nullable SourceConfiguration declared,
+            @Nullable ArchivedSource archived) {
         this.declared = declared;
+        this.archived = archived;
         this.configuration = configuration;
         this.state = state;
         this.source = source;
         this.prepared = prepared;
         this.seen = new Observations(traces(configuration, source));
-        this.firstAttach = new FirstAttach(configuration, state, source, prepared, this::assemble);
+        this.firstAttach =
+                new FirstAttach(
+                        configuration, state, source, prepared, this::assemble, this::attached);
         this.watch =
                 new SourceWatch(
                         source,
@@ -105,15 +114,48 @@ public final class Replication implements AutoCloseable {
      */
     public static Replication start(
             Configuration configuration, StateDirectory state, Consumer<SourceLayer> settings) {
+        if (SourceDatabase.isArchive(configuration)) {
+            return startFromArchive(configuration, state);
+        }
         SourceDatabase source = OfflineCheck.source(configuration);
         Prepared prepared = new Preflight(configuration, state, source).check();
-        if (!prepared.pause().describe().isEmpty()) {
-            LOG.warn("{}", prepared.pause().describe());
-        }
         SourceConfiguration declared =
                 SourceConfiguration.open(configuration, state, prepared, source, settings)
                         .orElse(null);
-        Replication replication = new Replication(configuration, state, source, prepared, declared);
+        return start(configuration, state, source, prepared, declared, null);
+    }
+
+    /** The first attach asks the backup's catalogs, a resume what was kept of them. */
+    private static Replication startFromArchive(Configuration configuration, StateDirectory state) {
+        ArchivedSource archived = ArchivedSource.find(configuration, state);
+        boolean started = false;
+        try {
+            Prepared prepared =
+                    new Preflight(configuration, state, archived.source(), archived.facts())
+                            .check();
+            Replication replication =
+                    start(configuration, state, archived.source(), prepared, null, archived);
+            started = true;
+            return replication;
+        } finally {
+            if (!started) {
+                archived.close();
+            }
+        }
+    }
+
+    private static Replication start(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase source,
+            Prepared prepared,
+            @Nullable SourceConfiguration declared,
+            @Nullable ArchivedSource archived) {
+        if (!prepared.pause().describe().isEmpty()) {
+            LOG.warn("{}", prepared.pause().describe());
+        }
+        Replication replication =
+                new Replication(configuration, state, source, prepared, declared, archived);
         replication.worker.start();
         replication.watch.start();
         replication.verification.start();
@@ -142,7 +184,8 @@ public final class Replication implements AutoCloseable {
     private BackgroundVerification.@Nullable Surroundings comparable() {
         Assembly parts = assembly;
         boolean can =
-                firstAttach.isDone()
+                archived == null
+                        && firstAttach.isDone()
                         && prepared.pause().describe().isEmpty()
                         && seen.targetReachable()
                         && ended.getCount() > 0;
@@ -184,9 +227,19 @@ public final class Replication implements AutoCloseable {
 
     /** Looks at everything as {@link #start} does, and changes nothing; also beside a daemon. */
     public static Findings check(Configuration configuration) {
-        SourceDatabase source = OfflineCheck.source(configuration);
         StateDirectory state = StateDirectory.unlocked(configuration.get(Settings.STATE_DIR));
+        if (SourceDatabase.isArchive(configuration)) {
+            return ArchivedSource.look(configuration);
+        }
+        SourceDatabase source = OfflineCheck.source(configuration);
         return new Preflight(configuration, state, source).look();
+    }
+
+    /** The first load is done. */
+    private void attached() {
+        if (archived != null) {
+            archived.loaded();
+        }
     }
 
     private long sourceEnd() {
@@ -311,6 +364,15 @@ public final class Replication implements AutoCloseable {
                         seen,
                         declared);
         assembly = parts;
+        if (archived != null) {
+            return parts;
+        }
+        parts.runBeside(
+                "sequences",
+                new SequenceReader(
+                        prepared.databases(),
+                        parts.sequences,
+                        found -> parts.pump.ask(_ -> parts.sequences.read(found))));
         return parts;
     }
 
@@ -330,7 +392,7 @@ public final class Replication implements AutoCloseable {
         ObjectNode answer = json.createObjectNode();
         long target;
         try {
-            target = sourcePosition(deadline);
+            target = archived == null ? sourcePosition(deadline) : archivedPosition(deadline);
         } catch (SQLException e) {
             String reason = "the source's position cannot be asked for: " + e.getMessage();
             if (deadline - System.nanoTime() > TOLERANCE_NANOS) {
@@ -338,9 +400,10 @@ public final class Replication implements AutoCloseable {
             }
             return answer.put("durable", false).put("message", reason);
         }
-        answer.put("lsn", Lsn.format(target));
+        answer.put("lsn", Lsn.format(Math.max(0, target)));
         boolean durable =
-                firstAttach.awaitDone(deadline)
+                target >= 0
+                        && firstAttach.awaitDone(deadline)
                         && awaitDurable(target, deadline)
                         && awaitLoads(deadline)
                         && settleLedger();
@@ -381,6 +444,27 @@ public final class Replication implements AutoCloseable {
     private boolean awaitLoads(long deadline) throws InterruptedException {
         Assembly parts = assembly;
         return parts != null && parts.pipeline.awaitLoads(deadline);
+    }
+
+    /** Where the last whole record ends that the archive has by now; -1 after the deadline. */
+    private long archivedPosition(long deadline) throws InterruptedException {
+        while (failure.get() == null && firstAttach.awaitDone(deadline)) {
+            Assembly parts = assembly;
+            ArchivedWalSource wal = parts == null ? null : parts.archived;
+            if (parts == null || wal == null) {
+                ended.await(POLL_NANOS, TimeUnit.NANOSECONDS);
+                continue;
+            }
+            long end = wal.awaitEnd(deadline);
+            while (end >= 0 && parts.pump.received() < end) {
+                if (deadline - System.nanoTime() <= 0
+                        || ended.await(POLL_NANOS, TimeUnit.NANOSECONDS)) {
+                    return -1;
+                }
+            }
+            return end < 0 ? -1 : parts.pump.handedOn();
+        }
+        return -1;
     }
 
     private long sourcePosition(long deadline) throws SQLException {
@@ -515,5 +599,8 @@ public final class Replication implements AutoCloseable {
         }
         prepared.client().close();
         seen.close();
+        if (archived != null) {
+            archived.close();
+        }
     }
 }

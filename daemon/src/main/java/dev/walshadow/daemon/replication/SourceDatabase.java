@@ -6,6 +6,7 @@ import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.source.replication.ConnectionSettings;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -19,6 +20,10 @@ import java.util.function.Supplier;
 
 /** SQL sessions on the source. Reads only. */
 public final class SourceDatabase {
+    private static final String POSITION =
+            "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+                    + " ELSE pg_current_wal_insert_lsn() END";
+
     /** Of a page's header and of the longer one at a segment's start. */
     private static final int SHORT_PAGE_HEADER = 24;
 
@@ -28,15 +33,94 @@ public final class SourceDatabase {
     private static final int LONG_PAGE_HEADER = 40;
     private static final int PAGE = 8192;
 
+    private static final String MODE_ARCHIVE = "archive";
+
     private final ConnectionSettings settings;
+
+    /** Where there is no source but its archive: that; else empty. */
+    private final String archive;
+
     private volatile Supplier<List<String>> names = List::of;
 
     public SourceDatabase(ConnectionSettings settings) {
+        this(settings, "");
+    }
+
+    private SourceDatabase(ConnectionSettings settings, String archive) {
         this.settings = settings;
+        this.archive = archive;
+    }
+
+    static boolean isArchive(Configuration configuration) {
+        return configuration.get(Settings.SOURCE_MODE).equals(MODE_ARCHIVE);
+    }
+
+    /**
+     * The server that has the catalogs of a backup; where it does not run any more, nobody answers.
+     *
+     * @throws ConfigurationException if the configuration does not say enough
+     */
+    static SourceDatabase ofSeed(Configuration configuration, Path sockets, int port, String role) {
+        List<String> names = configuration.get(Settings.SOURCE_DATABASES);
+        if (names.isEmpty()) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "[source] mode is archive: say in [source] databases which to follow");
+        }
+        String database =
+                names.stream().filter(name -> !name.contains("*")).findFirst().orElse("postgres");
+        String text =
+                "host="
+                        + quoted(sockets.toString())
+                        + " port="
+                        + port
+                        + " user="
+                        + quoted(role)
+                        + " sslmode=disable dbname="
+                        + quoted(database);
+        return new SourceDatabase(
+                ConnectionSettings.parse(text),
+                configuration.find(Settings.BACKUP_URL).orElse("no archive"));
+    }
+
+    private static String quoted(String value) {
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'";
+    }
+
+    /** What nobody answers to where there is no source but its archive. */
+    public static SourceDatabase orNobody(Configuration configuration) {
+        return isArchive(configuration)
+                ? ofSeed(configuration, Path.of("/nowhere"), 1, "nobody")
+                : of(configuration);
+    }
+
+    /** Whether there is no source but its archive. */
+    boolean isArchive() {
+        return !archive.isEmpty();
+    }
+
+    /** For people, without secrets. */
+    String name() {
+        return isArchive() ? archive : settings.toString();
+    }
+
+    /** A session on whatever database there is. */
+    Connection openAny() throws SQLException {
+        try {
+            return open("postgres");
+        } catch (SQLException e) {
+            return open("template1");
+        }
     }
 
     /** With the password of {@code [source] password_file}, if that is set. */
     public static SourceDatabase of(Configuration configuration) {
+        if (isArchive(configuration)) {
+            throw new ConfigurationException(
+                    DaemonCodes.NO_SOURCE,
+                    "[source] mode is archive, so there is no source to be asked; to compare with"
+                            + " it, give --source-mode=stream and --source-url");
+        }
         ConnectionSettings settings =
                 ConnectionSettings.parse(configuration.get(Settings.SOURCE_URL));
         return new SourceDatabase(
@@ -131,11 +215,12 @@ public final class SourceDatabase {
 
     /**
      * The WAL position behind everything that has committed by now, brought to where a record can
-     * end: the server's insert position may lie behind a page header that no record follows yet.
+     * end: the server's insert position may lie behind a page header that no record follows yet. Of
+     * a standby, what it has replayed.
      */
     public static long currentPosition(Connection session, int segmentSize) throws SQLException {
         try (Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery("SELECT pg_current_wal_insert_lsn()")) {
+                ResultSet row = statement.executeQuery(POSITION)) {
             row.next();
             return recordEnd(Lsn.parse(row.getString(1)), segmentSize);
         }

@@ -96,7 +96,7 @@ final class SourceWatch implements AutoCloseable {
             while (!closed.await(TICK_MILLIS, TimeUnit.MILLISECONDS)) {
                 long now = System.nanoTime();
                 clock.reached(streamed.getAsLong(), now);
-                if (now - nextQuestion >= 0) {
+                if (!source.isArchive() && now - nextQuestion >= 0) {
                     nextQuestion = now + intervalNanos;
                     ask();
                 }

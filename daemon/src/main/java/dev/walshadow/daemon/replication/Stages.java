@@ -38,7 +38,9 @@ final class Stages {
         stages.positions();
         stages.memory(configuration);
         root.put("source_connected", parts.live.isConnected());
-        root.put("source_state", parts.sourceLog.state());
+        root.put(
+                "source_state",
+                parts.archived == null ? parts.sourceLog.state() : "following the archive");
         root.put("target_reachable", seen.targetReachable());
         if (!seen.targetReason().isEmpty()) {
             root.put("target_reason", seen.targetReason());

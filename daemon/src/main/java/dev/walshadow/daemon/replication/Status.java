@@ -60,6 +60,7 @@ final class Status {
             firstAttach.progress(root.putObject("bootstrap"));
         }
         loads(root.putArray("loads"), parts.loads.running());
+        root.put("sequences", parts.pipeline.sequences().size());
         decisions(root, prepared.selection().decisions());
         boolean whole = tables(root.putArray("tables"), parts.pipeline);
         return root.put("ok", failure == null && whole);

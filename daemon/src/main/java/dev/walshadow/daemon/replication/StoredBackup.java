@@ -18,9 +18,12 @@ import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.StreamSnapshot;
 import dev.walshadow.source.WalChunk;
+import dev.walshadow.source.WalSource;
 import dev.walshadow.source.WalStream;
 import dev.walshadow.source.replication.LiveWalSource;
+import dev.walshadow.source.replication.ReplicationConnection;
 import dev.walshadow.source.replication.StandbyStatus;
+import dev.walshadow.source.store.ArchivedWalSource;
 import dev.walshadow.source.store.ObjectStore;
 import dev.walshadow.source.store.ObjectStores;
 import java.sql.Connection;
@@ -33,7 +36,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -101,7 +104,7 @@ final class StoredBackup implements AutoCloseable {
         ObjectStore store = open(configuration);
         try {
             WalgBackup found = WalgBackup.find(store, configuration.get(Settings.BACKUP_NAME));
-            check(found, prepared);
+            check(found, source, prepared);
             LOG.info("loading backup {}", found);
             return new StoredBackup(
                     prepared,
@@ -116,7 +119,8 @@ final class StoredBackup implements AutoCloseable {
     }
 
     static boolean isWanted(Configuration configuration) {
-        return configuration.get(Settings.BACKUP_INITIAL_LOAD).equals(OBJECT_STORE);
+        return SourceDatabase.isArchive(configuration)
+                || configuration.get(Settings.BACKUP_INITIAL_LOAD).equals(OBJECT_STORE);
     }
 
     /** Whether there is a backup to be loaded, if one is to be. */
@@ -140,7 +144,7 @@ final class StoredBackup implements AutoCloseable {
         return ObjectStores.open(url, System::getenv);
     }
 
-    private static void check(WalgBackup found, Prepared prepared) {
+    private static void check(WalgBackup found, SourceDatabase source, Prepared prepared) {
         long expected = prepared.identity().systemIdentifier();
         if (found.systemIdentifier() != 0 && found.systemIdentifier() != expected) {
             throw unfit(
@@ -155,14 +159,29 @@ final class StoredBackup implements AutoCloseable {
                     found,
                     "is of PostgreSQL " + found.major() + ", the source of " + prepared.major());
         }
-        if (found.timeline() != prepared.identity().timeline()) {
+        checkTimeline(found, source, prepared.identity().timeline());
+    }
+
+    /** The source may have been promoted since, if the backup had been finished by then. */
+    private static void checkTimeline(WalgBackup found, SourceDatabase source, int now) {
+        if (found.timeline() == now) {
+            return;
+        }
+        OptionalLong end = OptionalLong.empty();
+        if (!source.isArchive() && now > 1) {
+            try (ReplicationConnection connection =
+                    ReplicationConnection.connect(source.settings())) {
+                end = LiveWalSource.readHistory(connection, now).endOf(found.timeline());
+            }
+        }
+        if (end.isEmpty() || end.getAsLong() < found.endLsn()) {
             throw unfit(
                     found,
                     "is of timeline "
                             + Integer.toUnsignedString(found.timeline())
-                            + ", the source on "
-                            + Integer.toUnsignedString(prepared.identity().timeline())
-                            + ": it was promoted since");
+                            + ", and not part of timeline "
+                            + Integer.toUnsignedString(now)
+                            + ", which the source is on");
         }
     }
 
@@ -198,19 +217,9 @@ final class StoredBackup implements AutoCloseable {
                         (_, _, _, _) -> {},
                         (record, _, _) -> open.onRecord(record),
                         (_, _, _, _) -> {});
-        LiveWalSource.Options options =
-                new LiveWalSource.Options(
-                        source.settings(),
-                        configuration.get(Settings.SOURCE_SLOT),
-                        true,
-                        prepared.identity().systemIdentifier());
         WalChunk chunk = new WalChunk();
-        try (WalArchive archive =
-                        Objects.requireNonNull(
-                                WalArchive.open(configuration, prepared.segmentSize()));
-                LiveWalSource wal =
-                        new LiveWalSource(
-                                options, new StandbyStatus(), new SourceLog(), archive.reader())) {
+        try (WalArchive archive = WalArchive.ofConfigured(configuration, prepared.segmentSize());
+                WalSource wal = wal(configuration, source, prepared, archive)) {
             wal.start(found.timeline(), from.segmentStart());
             while (open.known().isEmpty() && wal.next(chunk)) {
                 if (Thread.interrupted()) {
@@ -222,6 +231,29 @@ final class StoredBackup implements AutoCloseable {
             }
         }
         return open.known().orElseThrow(() -> new InterruptedException("closed"));
+    }
+
+    private static WalSource wal(
+            Configuration configuration,
+            SourceDatabase source,
+            Prepared prepared,
+            WalArchive archive) {
+        return source.isArchive()
+                ? new ArchivedWalSource(archive.reader(), 0)
+                : new LiveWalSource(
+                        new LiveWalSource.Options(
+                                source.settings(),
+                                configuration.get(Settings.SOURCE_SLOT),
+                                true,
+                                prepared.identity().systemIdentifier()),
+                        new StandbyStatus(),
+                        new SourceLog(),
+                        archive.reader());
+    }
+
+    /** E. */
+    long endLsn() {
+        return found.endLsn();
     }
 
     BackupSource backup() {

@@ -223,6 +223,7 @@ final class TableErrand implements WalPump.Errand {
     private void decide(TableDecisions now) throws IOException {
         now.write(decisionsFile, systemIdentifier);
         parts.tables.selection().decide(now);
+        parts.sequences.reselect();
     }
 
     private static List<RelationDescriptor> without(

@@ -4,6 +4,7 @@ import dev.walshadow.base.Backoff;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.bootstrap.reload.LoadShape;
 import dev.walshadow.bootstrap.reload.TableLoad;
+import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.pipeline.LoadTicket;
 import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.SourceSnapshot;
@@ -124,9 +125,21 @@ final class TableLoads implements AutoCloseable {
             throw new IllegalStateException(e);
         }
         try {
+            requireSource(load);
             attempts(load, progress, into);
         } catch (QuarantineException e) {
             into.loading().quarantine(load, e);
+        }
+    }
+
+    private void requireSource(LoadTicket load) {
+        if (source.isArchive()) {
+            throw new QuarantineException(
+                    DaemonCodes.NO_SOURCE,
+                    "its rows would have to be read from the source ("
+                            + load.reason()
+                            + "), of which there is the archive alone: attach anew from a backup"
+                            + " that is newer than this");
         }
     }
 

@@ -37,7 +37,7 @@ public final class Uninstall implements AutoCloseable {
 
     private Uninstall(Configuration configuration) {
         this.configuration = configuration;
-        this.source = SourceDatabase.of(configuration);
+        this.source = SourceDatabase.orNobody(configuration);
         this.slot = configuration.get(Settings.SOURCE_SLOT);
         this.client = Targets.client(configuration);
         Path root = configuration.get(Settings.STATE_DIR);
@@ -73,7 +73,7 @@ public final class Uninstall implements AutoCloseable {
             }
         }
         long identifier;
-        if (withSource) {
+        if (withSource && !source.isArchive()) {
             try (ReplicationConnection connection =
                     ReplicationConnection.connect(source.settings())) {
                 identifier = connection.identifySystem().systemIdentifier();

@@ -1,5 +1,7 @@
 package dev.walshadow.daemon.replication;
 
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.source.store.ObjectStore;
@@ -23,6 +25,19 @@ record WalArchive(ObjectStore store, SegmentReader reader) implements AutoClosea
         ObjectStore store = ObjectStores.open(url, System::getenv);
         return new WalArchive(
                 store, new SegmentReader(new WalgArchive(store, segmentSize), segmentSize));
+    }
+
+    /**
+     * @throws ConfigurationException if none is configured
+     */
+    static WalArchive ofConfigured(Configuration configuration, int segmentSize) {
+        WalArchive found = open(configuration, segmentSize);
+        if (found == null) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "[source] mode is archive: set [backup] url, too");
+        }
+        return found;
     }
 
     @Override

@@ -58,6 +58,7 @@ final class WalPump implements Runnable {
 
     private @Nullable WalStream stream;
     private @Nullable CatalogCapture capture;
+    private @Nullable Sequences sequences;
     private @Nullable Observer observer;
     private @Nullable Between between;
     private LongSupplier extraFloor = () -> Long.MAX_VALUE;
@@ -102,6 +103,11 @@ final class WalPump implements Runnable {
     /** From now on commits that change catalogs hold. Before the start, or on the pump. */
     void holdWith(CatalogCapture newCapture) {
         capture = newCapture;
+    }
+
+    /** Before the start. */
+    void watch(Sequences newSequences) {
+        sequences = newSequences;
     }
 
     /** Before the start, or on the pump; null ends it. */
@@ -184,6 +190,9 @@ final class WalPump implements Runnable {
                                 == XLogLayout.XLOG_CHECKPOINT_SHUTDOWN;
         // first: what others make of a commit counts as known to loads
         commits.onRecord(record);
+        if (sequences != null) {
+            sequences.onRecord(record);
+        }
         if (observer != null) {
             observer.onRecord(record);
         }

@@ -13,7 +13,8 @@ import tools.jackson.databind.JsonNode;
  * Where the stream stands, durable (I11): rewritten about once a second, read at start.
  *
  * @param systemIdentifier of the source cluster, unsigned
- * @param timeline the timeline that the positions are on
+ * @param timeline that of the first attach: what is kept here is named after it for good
+ * @param sourceTimeline that the source is on, of the WAL at {@code handedOn} or a descendant
  * @param bootstrapStart B, start of the base backup that the shadow was laid from
  * @param resumeFloor at or below the first record of every transaction that is not yet durable (I5)
  * @param durablePosition commit position up to which everything is durable in ClickHouse
@@ -24,6 +25,7 @@ import tools.jackson.databind.JsonNode;
 public record Manifest(
         long systemIdentifier,
         int timeline,
+        int sourceTimeline,
         int segmentSize,
         long bootstrapStart,
         long resumeFloor,
@@ -41,6 +43,7 @@ public record Manifest(
                         version = %d
                         system_identifier = "%s"
                         timeline = %d
+                        source_timeline = %d
                         segment_size = %d
                         bootstrap_start = "%s"
                         resume_floor = "%s"
@@ -51,6 +54,7 @@ public record Manifest(
                         VERSION,
                         Long.toUnsignedString(systemIdentifier),
                         timeline,
+                        sourceTimeline,
                         segmentSize,
                         Lsn.format(bootstrapStart),
                         Lsn.format(resumeFloor),
@@ -69,6 +73,7 @@ public record Manifest(
         return new Manifest(
                 Long.parseUnsignedLong(root.path("system_identifier").asString("")),
                 root.path("timeline").asInt(),
+                root.path("source_timeline").asInt(root.path("timeline").asInt()),
                 root.path("segment_size").asInt(),
                 Lsn.parse(root.path("bootstrap_start").asString("")),
                 Lsn.parse(root.path("resume_floor").asString("")),

@@ -35,6 +35,7 @@ import org.slf4j.LoggerFactory;
  * manifest.toml  identity of the source, positions
  * source-settings.toml    what the configuration tables in the source say
  * tables.toml    tables that were added and removed by command
+ * sequences.toml last values of sequences
  * paused.toml    there while an operator wants ClickHouse left alone
  * desclog/       relation shapes by position
  * spill/         transactions past the memory budget; emptied at start
@@ -43,6 +44,8 @@ import org.slf4j.LoggerFactory;
  * deferred/      rows of the initial load whose transactions are still open
  * shadow/        the shadow's data directory
  * scratch/       data directory of a server that prints values of extensions' types, if needed
+ * seed/          a server of the backup's catalogs, while the first load from an archive runs
+ * archive.toml   what an attach to an archive found out about its source
  * run/           sockets
  * </pre>
  */
@@ -60,6 +63,7 @@ public final class StateDirectory implements AutoCloseable {
                     "manifest.toml",
                     "initial-load.toml",
                     "tables.toml",
+                    "sequences.toml",
                     "paused.toml",
                     "source-settings.toml",
                     "desclog",
@@ -69,6 +73,8 @@ public final class StateDirectory implements AutoCloseable {
                     "deferred",
                     "waiting",
                     "scratch",
+                    "seed",
+                    "archive.toml",
                     "shadow",
                     "shadow-promoted");
 
@@ -263,6 +269,10 @@ public final class StateDirectory implements AutoCloseable {
         return root.resolve("source-settings.toml");
     }
 
+    public Path sequences() {
+        return root.resolve("sequences.toml");
+    }
+
     public Path pause() {
         return root.resolve("paused.toml");
     }
@@ -295,6 +305,20 @@ public final class StateDirectory implements AutoCloseable {
     /** Data directory of the server that prints values of extensions' types. */
     public Path scratch() {
         return root.resolve("scratch");
+    }
+
+    /** The server that has the catalogs of a backup. */
+    public Path seed() {
+        return root.resolve("seed");
+    }
+
+    public Path seedRun() {
+        return run().resolve("seed");
+    }
+
+    /** What is known of a source that cannot be asked. */
+    public Path sourceFacts() {
+        return root.resolve("archive.toml");
     }
 
     public Path shadow() {
@@ -354,7 +378,7 @@ public final class StateDirectory implements AutoCloseable {
         Files.delete(root);
     }
 
-    private static void deleteTree(Path tree) throws IOException {
+    public static void deleteTree(Path tree) throws IOException {
         if (!Files.exists(tree, LinkOption.NOFOLLOW_LINKS)) {
             return;
         }

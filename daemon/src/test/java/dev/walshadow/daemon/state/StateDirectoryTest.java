@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 final class StateDirectoryTest {
     private static final Manifest MANIFEST =
-            new Manifest(-7, 1, 16 << 20, 0x100, 0x1_0000_0200L, 0x300, 0x400, 0x380);
+            new Manifest(-7, 1, 3, 16 << 20, 0x100, 0x1_0000_0200L, 0x300, 0x400, 0x380);
 
     @TempDir Path directory;
 

@@ -14,12 +14,15 @@ import dev.walshadow.base.LittleEndian;
  *   72 u32 oldestCommitTsXid   76 u32 newestCommitTsXid   80 u32 oldestActiveXid
  * </pre>
  *
- * Source: {@code src/include/catalog/pg_control.h}, PostgreSQL 15-18.
+ * <p>{@code XLOG_END_OF_RECOVERY} has its two timelines at the same places, behind a time.
+ *
+ * <p>Source: {@code src/include/catalog/pg_control.h}, {@code src/include/access/xlog_internal.h},
+ * PostgreSQL 15-18.
  */
 public final class CheckpointRecord {
     private static final int REDO = 0;
-    private static final int TIMELINE = 8;
-    private static final int PREVIOUS_TIMELINE = 12;
+    public static final int TIMELINE = 8;
+    public static final int PREVIOUS_TIMELINE = 12;
     private static final int NEXT_XID = 24;
     private static final int OLDEST_ACTIVE_XID = 80;
     private static final int LENGTH = 84;

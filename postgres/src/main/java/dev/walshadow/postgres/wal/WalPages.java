@@ -10,7 +10,8 @@ import dev.walshadow.postgres.Lsn;
  * Layout: {@link XLogLayout}. Holds no state besides what it was told to expect.
  *
  * @param majorVersion 15-18; decides the page magic
- * @param timeline pages of this timeline and of its ancestors are right
+ * @param timeline the one that everything is named after that is kept of this WAL. Its pages may be
+ *     of ancestors and, after a promotion, of descendants: the server's history says which
  * @param segmentSize power of two, 1 MB to 1 GB
  */
 public record WalPages(int majorVersion, long systemIdentifier, int timeline, int segmentSize) {
@@ -38,7 +39,6 @@ public record WalPages(int majorVersion, long systemIdentifier, int timeline, in
         int magic = LittleEndian.getUnsignedShort(bytes, offset + XLogLayout.PAGE_MAGIC);
         int info = LittleEndian.getUnsignedShort(bytes, offset + XLogLayout.PAGE_INFO);
         long address = LittleEndian.getLong(bytes, offset + XLogLayout.PAGE_ADDRESS);
-        int pageTimeline = LittleEndian.getInt(bytes, offset + XLogLayout.PAGE_TIMELINE);
         if (XLogLayout.majorVersion(magic) != majorVersion) {
             throw badMagic(magic, pageLsn);
         }
@@ -49,12 +49,6 @@ public record WalPages(int majorVersion, long systemIdentifier, int timeline, in
         }
         if (address != pageLsn) {
             throw corrupt(pageLsn, "xlp_pageaddr " + Lsn.format(address));
-        }
-        if (Integer.compareUnsigned(pageTimeline, timeline) > 0) {
-            throw foreign(
-                    pageLsn,
-                    "timeline " + timeline,
-                    "xlp_tli " + Integer.toUnsignedString(pageTimeline));
         }
         if (isLong) {
             checkLong(bytes, offset, pageLsn);
@@ -113,7 +107,7 @@ public record WalPages(int majorVersion, long systemIdentifier, int timeline, in
                 WalCodes.FOREIGN_WAL,
                 "the WAL page at "
                         + Lsn.format(pageLsn)
-                        + " is of another cluster or timeline: expected "
+                        + " is of another cluster: expected "
                         + expected
                         + ", found "
                         + found

@@ -8,9 +8,11 @@ import dev.walshadow.base.ReconnectException;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.source.UpstreamWal;
 import dev.walshadow.source.WalChunk;
-import dev.walshadow.source.WalSource;
 import dev.walshadow.source.store.SegmentReader;
+import dev.walshadow.source.store.TimelineHistory;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -33,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * <p>{@link #start}, {@link #next} and {@link #detachBuffer} belong to one thread at a time, the
  * pump as a rule; the rest is thread safe.
  */
-public final class LiveWalSource implements WalSource {
+public final class LiveWalSource implements UpstreamWal {
     private static final Logger LOG = LoggerFactory.getLogger(LiveWalSource.class);
     private static final byte[] NOTHING = {};
     private static final long BACKOFF_CEILING_MILLIS = 5_000;
@@ -46,6 +48,7 @@ public final class LiveWalSource implements WalSource {
      * @param systemIdentifier the cluster that must answer
      * @param statusInterval upper bound between two statuses; shortened below the server's
      *     wal_sender_timeout
+     * @param reached what an earlier run has received, of the timeline that {@link #start} is told
      * @param receiveTimeout a server that is silent for so long while it is being read counts as
      *     lost (it is asked for a reply at half of it)
      */
@@ -54,6 +57,7 @@ public final class LiveWalSource implements WalSource {
             String slot,
             boolean createSlot,
             long systemIdentifier,
+            long reached,
             Duration statusInterval,
             Duration receiveTimeout) {
         public Options(
@@ -66,6 +70,7 @@ public final class LiveWalSource implements WalSource {
                     slot,
                     createSlot,
                     systemIdentifier,
+                    0,
                     Duration.ofSeconds(1),
                     Duration.ofSeconds(60));
         }
@@ -86,17 +91,28 @@ public final class LiveWalSource implements WalSource {
     private final @Nullable SegmentReader archive;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Backoff backoff = new Backoff(BACKOFF_CEILING_MILLIS);
-    private int timeline;
+
+    /** That of {@link #position}, and at the start of what an earlier run has received. */
+    private volatile int timeline;
+
+    /**
+     * Of the newest timeline that a server has shown; null before, and of one without ancestors.
+     */
+    private volatile @Nullable TimelineHistory history;
+
     private volatile long position;
     private boolean started;
     private volatile boolean wasConnected;
     private volatile @Nullable ReplicationConnection connection;
-    private @Nullable FutureTask<ReplicationConnection> attempt;
+    private @Nullable FutureTask<Stream> attempt;
     private volatile boolean reading;
     private volatile long readingSinceNanos;
     private long readReturnedNanos;
     private volatile long serverEnd;
     private volatile long statusIntervalMillis;
+
+    /** Serves the bytes at the position, which are of this timeline. */
+    private record Stream(ReplicationConnection connection, int timeline) {}
 
     /** The archive is read, since the source has removed the WAL of this position. */
     private boolean filling;
@@ -203,17 +219,6 @@ public final class LiveWalSource implements WalSource {
                         + Integer.toUnsignedString(timeline)
                         + " at "
                         + Lsn.format(position);
-        OptionalLong end = other.end(timeline);
-        if (end.isPresent()) {
-            return new HaltException(
-                    ReplicationCodes.TIMELINE_CHANGED,
-                    what
-                            + ": by the archive's history that timeline ended at "
-                            + Lsn.format(end.getAsLong())
-                            + ", with a promotion. Following one is not supported yet: load anew"
-                            + " from the new primary",
-                    reason);
-        }
         return new HaltException(
                 ReplicationCodes.WAL_REMOVED, what + ": " + reason.getMessage(), reason);
     }
@@ -222,8 +227,13 @@ public final class LiveWalSource implements WalSource {
     private boolean fill(WalChunk into) {
         SegmentReader other = Objects.requireNonNull(archive, "what is read has been opened");
         try {
-            if (other.next(timeline, position, serverEnd, into)) {
+            TimelineHistory known = history;
+            int name = known == null ? timeline : other.nameOf(known, position);
+            if (other.next(name, position, serverEnd, into)) {
                 accept(into);
+                if (known != null) {
+                    reached(known.timelineOf(position));
+                }
                 return true;
             }
             missingAt = position;
@@ -235,10 +245,7 @@ public final class LiveWalSource implements WalSource {
         return false;
     }
 
-    /**
-     * The chunk that {@link #next} gave last stays as it is for good: whatever is read from now on
-     * goes into another buffer.
-     */
+    @Override
     public void detachBuffer() {
         ReplicationConnection current = connection;
         if (current != null) {
@@ -290,7 +297,7 @@ public final class LiveWalSource implements WalSource {
             }
             case REPLY_REQUESTED -> sendStatus(current, false);
             case KEEPALIVE, NOTHING -> {}
-            case END_OF_TIMELINE -> throw promoted(current);
+            case END_OF_TIMELINE -> timelineEnds(current);
         }
         return idle(into);
     }
@@ -310,22 +317,22 @@ public final class LiveWalSource implements WalSource {
         backoff.reset();
     }
 
-    private HaltException promoted(ReplicationConnection current) {
-        TimelineSwitch next = current.timelineSwitch();
-        return new HaltException(
-                ReplicationCodes.TIMELINE_CHANGED,
-                "the source was promoted: timeline "
-                        + Integer.toUnsignedString(timeline)
-                        + " ends at "
-                        + Lsn.format(position)
-                        + (next == null
-                                ? ""
-                                : " and timeline "
-                                        + Integer.toUnsignedString(next.nextTimeline())
-                                        + " begins at "
-                                        + Lsn.format(next.switchLsn()))
-                        + ". Following a promotion is not supported yet: load anew from the new"
-                        + " primary");
+    /** The source was promoted: the next stream goes on with the timeline that begins here. */
+    private void timelineEnds(ReplicationConnection ended) {
+        TimelineSwitch next = ended.timelineSwitch();
+        LOG.info(
+                "the source's timeline ends at {}{}",
+                Lsn.format(position),
+                next == null
+                        ? ""
+                        : ", timeline "
+                                + Integer.toUnsignedString(next.nextTimeline())
+                                + " begins");
+        connection = null;
+        ended.close();
+        // what the old primary had beyond is no measure any more
+        serverEnd = 0;
+        backoff.reset();
     }
 
     /**
@@ -333,7 +340,7 @@ public final class LiveWalSource implements WalSource {
      * its own connects, since that may take as long as the network likes.
      */
     private boolean reconnect() throws InterruptedException {
-        FutureTask<ReplicationConnection> current = attempt;
+        FutureTask<Stream> current = attempt;
         if (current == null) {
             long delay = backoff.nextDelayMillis();
             current =
@@ -347,7 +354,7 @@ public final class LiveWalSource implements WalSource {
             Thread.ofVirtual().name("walshadow-reconnect").start(current);
         }
         try {
-            ReplicationConnection fresh = current.get(IDLE_MILLIS, TimeUnit.MILLISECONDS);
+            Stream fresh = current.get(IDLE_MILLIS, TimeUnit.MILLISECONDS);
             attempt = null;
             connected(fresh);
             return true;
@@ -393,8 +400,10 @@ public final class LiveWalSource implements WalSource {
         listener.lost(reason);
     }
 
-    private void connected(ReplicationConnection fresh) {
+    private void connected(Stream stream) {
+        ReplicationConnection fresh = stream.connection();
         connection = fresh;
+        reached(stream.timeline());
         wasConnected = true;
         if (isClosed()) {
             fresh.close();
@@ -405,8 +414,15 @@ public final class LiveWalSource implements WalSource {
         sendStatus(fresh, false);
     }
 
+    /** Not before what an earlier run has received: its timeline is to be compared until then. */
+    private void reached(int timelineOfPosition) {
+        if (position >= options.reached()) {
+            timeline = timelineOfPosition;
+        }
+    }
+
     /** A connection that streams from the exact position; reads no state that changes meanwhile. */
-    private ReplicationConnection open() {
+    private Stream open() {
         ReplicationConnection fresh = ReplicationConnection.connect(options.settings());
         boolean streaming = false;
         try {
@@ -414,9 +430,10 @@ public final class LiveWalSource implements WalSource {
             long timeout = fresh.walSenderTimeoutMillis();
             long wanted = options.statusInterval().toMillis();
             statusIntervalMillis = timeout == 0 ? wanted : Math.clamp(timeout / 4, 1, wanted);
-            startStream(fresh);
+            int from = timelineOfPosition();
+            startStream(fresh, from);
             streaming = true;
-            return fresh;
+            return new Stream(fresh, from);
         } finally {
             if (!streaming) {
                 fresh.close();
@@ -428,12 +445,12 @@ public final class LiveWalSource implements WalSource {
      * A slot that was dropped under way is made again: the source then still has the WAL of the
      * exact position, or refuses.
      */
-    private void startStream(ReplicationConnection fresh) {
+    private void startStream(ReplicationConnection fresh, int from) {
         if (archive != null) {
             remakeLostSlot(fresh);
         }
         try {
-            fresh.startPhysical(options.slot(), position, timeline);
+            fresh.startPhysical(options.slot(), position, from);
         } catch (ConfigurationException e) {
             boolean make = options.createSlot() || wasConnected;
             if (!make || !e.code().equals(ReplicationCodes.SLOT_MISSING)) {
@@ -441,7 +458,7 @@ public final class LiveWalSource implements WalSource {
             }
             LOG.warn("the replication slot {} is missing and is made again", options.slot());
             fresh.createPhysicalSlot(options.slot());
-            fresh.startPhysical(options.slot(), position, timeline);
+            fresh.startPhysical(options.slot(), position, from);
         }
     }
 
@@ -471,16 +488,24 @@ public final class LiveWalSource implements WalSource {
                             + ". Another cluster answers under the source's address: correct the"
                             + " connection setting, or use another state directory for it");
         }
-        if (Integer.compareUnsigned(identity.timeline(), timeline) < 0) {
+        int now = identity.timeline();
+        if (Integer.compareUnsigned(now, timeline) < 0) {
             throw new HaltException(
                     ReplicationCodes.TIMELINE_CHANGED,
                     "expected timeline "
                             + Integer.toUnsignedString(timeline)
                             + " or a later one, found "
-                            + Integer.toUnsignedString(identity.timeline())
+                            + Integer.toUnsignedString(now)
                             + " at "
                             + fresh.host()
                             + ": an old copy of the source answers");
+        }
+        if (now > 1) {
+            TimelineHistory found = readHistory(fresh, now);
+            if (now != timeline) {
+                checkDescent(fresh, found);
+            }
+            history = found;
         }
         if (identity.timeline() == timeline && identity.flushLsn() < position) {
             throw new HaltException(
@@ -494,6 +519,61 @@ public final class LiveWalSource implements WalSource {
                             + " was received from it already: it was restored to an earlier"
                             + " state. Load anew");
         }
+    }
+
+    /** The history of a timeline above the first. */
+    public static TimelineHistory readHistory(ReplicationConnection fresh, int timeline) {
+        String text = new String(fresh.timelineHistory(timeline), StandardCharsets.UTF_8);
+        try {
+            return TimelineHistory.parse(timeline, text);
+        } catch (IllegalArgumentException e) {
+            throw new HaltException(
+                    ReplicationCodes.TIMELINE_CHANGED,
+                    "the history of timeline "
+                            + Integer.toUnsignedString(timeline)
+                            + " from "
+                            + fresh.host()
+                            + " is no timeline history: "
+                            + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** What was received must be part of the new timeline. */
+    private void checkDescent(ReplicationConnection fresh, TimelineHistory found) {
+        long received = Math.max(position, options.reached());
+        OptionalLong end = found.endOf(timeline);
+        if (end.isPresent() && end.getAsLong() >= received) {
+            return;
+        }
+        throw new HaltException(
+                ReplicationCodes.TIMELINE_CHANGED,
+                "the source was promoted without all WAL of the old primary: timeline "
+                        + Integer.toUnsignedString(found.timeline())
+                        + " of "
+                        + fresh.host()
+                        + (end.isPresent()
+                                ? " left timeline "
+                                        + Integer.toUnsignedString(timeline)
+                                        + " at "
+                                        + Lsn.format(end.getAsLong())
+                                : " does not descend from timeline "
+                                        + Integer.toUnsignedString(timeline))
+                        + ", but WAL up to "
+                        + Lsn.format(received)
+                        + " was received. Start again: if no record of that was whole, the stream"
+                        + " goes on; else there may be rows in ClickHouse that the source does not"
+                        + " have: load anew");
+    }
+
+    private int timelineOfPosition() {
+        TimelineHistory known = history;
+        return known == null ? timeline : known.timelineOf(position);
+    }
+
+    @Override
+    public int timeline() {
+        return timeline;
     }
 
     private long waitMillis() {
@@ -565,11 +645,13 @@ public final class LiveWalSource implements WalSource {
         return position;
     }
 
-    /** How far the server's WAL reached by its last message; 0 before the first. */
+    /** By its last message; 0 before the first. */
+    @Override
     public long serverEnd() {
         return serverEnd;
     }
 
+    @Override
     public boolean isConnected() {
         return connection != null;
     }

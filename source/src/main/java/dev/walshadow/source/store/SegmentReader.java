@@ -11,7 +11,7 @@ public final class SegmentReader implements AutoCloseable {
 
     private final SegmentSource archive;
     private final int segmentSize;
-    private final byte[] buffer = new byte[READ_BYTES];
+    private byte[] buffer = new byte[READ_BYTES];
 
     private @Nullable ReadObject open;
     private long position;
@@ -26,6 +26,34 @@ public final class SegmentReader implements AutoCloseable {
         return archive.address();
     }
 
+    /** The bytes that were given last stay as they are for good. */
+    void detachBuffer() {
+        buffer = new byte[READ_BYTES];
+    }
+
+    /** Whether the segment that has this position is being read, and this is its next byte. */
+    boolean isWithin(long lsn) {
+        return open != null && position == lsn;
+    }
+
+    /**
+     * The newest timeline that descends from one and has everything that was received of it; null
+     * if there is none. What left it before belongs to somebody else, who went back in time.
+     */
+    @Nullable TimelineHistory newest(int timeline, long received) {
+        TimelineHistory newest = null;
+        for (int later = timeline + 1; ; later++) {
+            Optional<TimelineHistory> history = archive.history(later);
+            if (history.isEmpty()) {
+                return newest;
+            }
+            OptionalLong end = history.get().endOf(timeline);
+            if (end.isPresent() && end.getAsLong() >= received) {
+                newest = history.get();
+            }
+        }
+    }
+
     /** Where a timeline ends, by the history of one that descends from it; empty if it goes on. */
     public OptionalLong end(int timeline) {
         for (int later = timeline + 1; ; later++) {
@@ -38,6 +66,14 @@ public final class SegmentReader implements AutoCloseable {
                 return end;
             }
         }
+    }
+
+    /**
+     * Of which timeline the segment is named that has this position: the newest that begins in it
+     * or before. What it has of its ancestors is theirs.
+     */
+    public int nameOf(TimelineHistory history, long lsn) {
+        return history.timelineOf(lsn | (segmentSize - 1L));
     }
 
     /**

@@ -52,6 +52,15 @@ public record TimelineHistory(int timeline, List<Ancestor> ancestors) {
         return new Ancestor(Integer.parseUnsignedInt(words[0]), Lsn.parse(words[1]));
     }
 
+    /** The timeline, itself or an ancestor, that the byte at a position is of. */
+    public int timelineOf(long lsn) {
+        return ancestors.stream()
+                .filter(each -> lsn < each.end())
+                .mapToInt(Ancestor::timeline)
+                .findFirst()
+                .orElse(timeline);
+    }
+
     /** Where an ancestor ends; empty if the timeline does not descend from it. */
     public OptionalLong endOf(int ancestor) {
         return ancestors.stream()

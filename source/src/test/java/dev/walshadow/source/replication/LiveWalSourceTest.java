@@ -60,6 +60,7 @@ final class LiveWalSourceTest {
                 slot,
                 true,
                 systemIdentifier,
+                0,
                 Duration.ofMillis(200),
                 Duration.ofSeconds(20));
     }

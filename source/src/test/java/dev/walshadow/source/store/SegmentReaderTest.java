@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
@@ -98,6 +99,9 @@ final class SegmentReaderTest {
         assertThat(history.endOf(2)).isEqualTo(OptionalLong.of(0x7000000L));
         assertThat(history.endOf(4)).isEmpty();
         assertThat(archive.history(2)).isEmpty();
+        assertThat(history.timelineOf(0x5000097L)).isEqualTo(1);
+        assertThat(history.timelineOf(0x5000098L)).isEqualTo(2);
+        assertThat(history.timelineOf(0x7000000L)).isEqualTo(3);
         for (String bad : List.of("1", "x\t0/1", "1\tnowhere", "2\t0/1\n1\t0/2", "3\t0/1")) {
             Files.writeString(root.resolve("wal_005").resolve("00000003.history"), bad);
             assertThatThrownBy(() -> archive.history(3))
@@ -105,5 +109,27 @@ final class SegmentReaderTest {
                     .isInstanceOf(HaltException.class)
                     .hasMessageContaining("00000003.history");
         }
+    }
+
+    @Test
+    void theNewestDescendantIsTheOneThatHasEverythingThatWasReceived() throws Exception {
+        history(2, "1\t0/5000098\tx\n");
+        history(3, "1\t0/4000000\tback in time\n");
+        history(4, "1\t0/5000098\tx\n2\t0/6000000\ty\n");
+        history(6, "1\t0/5000098\tbehind a gap\n");
+        try (SegmentReader reader = reader()) {
+            TimelineHistory newest = Objects.requireNonNull(reader.newest(1, 0x5000098L));
+            assertThat(newest.timeline()).isEqualTo(4);
+            assertThat(reader.newest(1, 0x5000099L)).isNull();
+            assertThat(reader.newest(3, START)).isNull();
+            assertThat(reader.nameOf(newest, 0x4FFFFFFL)).isEqualTo(1);
+            assertThat(reader.nameOf(newest, 0x5000000L)).isEqualTo(2);
+            assertThat(reader.nameOf(newest, 0x6000000L)).isEqualTo(4);
+        }
+    }
+
+    private void history(int timeline, String text) throws IOException {
+        Files.writeString(
+                root.resolve("wal_005").resolve("%08X.history".formatted(timeline)), text);
     }
 }

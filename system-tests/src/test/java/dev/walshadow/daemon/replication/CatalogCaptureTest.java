@@ -32,6 +32,7 @@ class CatalogCaptureTest {
         "CREATE TABLE t (id int PRIMARY KEY, v text, w text NOT NULL)",
         "CREATE UNIQUE INDEX t_w ON t (w)",
         "INSERT INTO t SELECT i, repeat('v', 3000), i FROM generate_series(1, 50) i",
+        "CREATE SEQUENCE counted",
         "CREATE TYPE mood AS ENUM ('a', 'b')",
         "CREATE TYPE pair AS (a int, b text)",
         "CREATE TYPE nested AS (p pair, m mood[])",
@@ -268,9 +269,14 @@ class CatalogCaptureTest {
                             "CREATE OR REPLACE VIEW vi AS SELECT id, v, 1 AS one FROM t",
                             "GRANT SELECT ON vi TO somebody",
                             "DROP VIEW vi",
-                            "CREATE SEQUENCE sq",
+                            "CREATE TEMPORARY SEQUENCE sq",
                             "SELECT nextval('sq')",
-                            "DROP SEQUENCE sq"));
+                            "DROP SEQUENCE sq"),
+                    change(
+                            "values of sequences",
+                            "SELECT nextval('counted')",
+                            "SELECT setval('counted', 5)",
+                            "GRANT USAGE ON SEQUENCE counted TO somebody"));
 
     @ParameterizedTest
     @MethodSource("majors")

@@ -1,0 +1,353 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.Backoff;
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.bootstrap.BackupListener;
+import dev.walshadow.bootstrap.BackupProgress;
+import dev.walshadow.bootstrap.HeapFileSink;
+import dev.walshadow.bootstrap.backup.BackupCodes;
+import dev.walshadow.bootstrap.backup.BaseBackupRun;
+import dev.walshadow.bootstrap.backup.LaidCatalogs;
+import dev.walshadow.bootstrap.walg.WalgBackup;
+import dev.walshadow.bootstrap.walg.WalgBackupSource;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
+import dev.walshadow.daemon.state.SourceFacts;
+import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.RelationLocator;
+import dev.walshadow.postgres.cluster.ControlFile;
+import dev.walshadow.postgres.wal.ParameterChangeRecord;
+import dev.walshadow.postgres.wal.WalPages;
+import dev.walshadow.shadow.CatalogReader;
+import dev.walshadow.shadow.DatabaseInfo;
+import dev.walshadow.shadow.RewrittenCatalog;
+import dev.walshadow.shadow.ServerUser;
+import dev.walshadow.shadow.ShadowCluster;
+import dev.walshadow.shadow.ShadowSessions;
+import dev.walshadow.source.CatalogSeed;
+import dev.walshadow.source.SegmentArchive;
+import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.WalChunk;
+import dev.walshadow.source.WalStream;
+import dev.walshadow.source.store.ArchivedWalSource;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A hot standby that has the catalogs and the transactions' states of a backup at its end E, and
+ * nothing of users' rows: what the first attach to an archive asks in the source's stead. Laid from
+ * the backup, recovered with filtered WAL; removed when the first load is done. Not the shadow:
+ * that begins once more at B, with the shapes that are then known.
+ */
+final class ArchiveSeed implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ArchiveSeed.class);
+
+    /** Names the socket only, beside the others'. */
+    private static final int PORT = 5436;
+
+    private static final Duration STALL = Duration.ofMinutes(2);
+
+    /** A map tells where pg_class is, pg_class where the others are. */
+    private static final int MOST_PASSES = 4;
+
+    /** A server that has just started to accept connections may be restarted for a locale. */
+    private static final int MOST_ATTEMPTS = 10;
+
+    private static final long RETRY_CEILING_MILLIS = 2_000;
+
+    private static final HeapFileSink NO_HEAPS =
+            new HeapFileSink() {
+                @Override
+                public boolean wants(RelationLocator locator) {
+                    return false;
+                }
+
+                @Override
+                public void begin(RelationLocator locator, int segmentNumber, long fileSize) {}
+
+                @Override
+                public void data(byte[] bytes, int offset, int length) {}
+
+                @Override
+                public void end() {}
+            };
+
+    private final Path directory;
+    private final ShadowCluster cluster;
+    private final SourceDatabase source;
+    private final SourceFacts facts;
+
+    private ArchiveSeed(
+            Path directory, ShadowCluster cluster, SourceDatabase source, SourceFacts facts) {
+        this.directory = directory;
+        this.cluster = cluster;
+        this.source = source;
+        this.facts = facts;
+    }
+
+    /** Answers while this is open. */
+    SourceDatabase source() {
+        return source;
+    }
+
+    SourceFacts facts() {
+        return facts;
+    }
+
+    /**
+     * @throws ConfigurationException if there is no backup that can be loaded
+     */
+    static ArchiveSeed lay(Configuration configuration, StateDirectory state)
+            throws InterruptedException {
+        try (WalArchive archive = WalArchive.ofConfigured(configuration, 0)) {
+            WalgBackup backup =
+                    WalgBackup.find(archive.store(), configuration.get(Settings.BACKUP_NAME));
+            LOG.info("reading the catalogs of backup {}", backup);
+            ServerUser.of(configuration.find(Settings.SHADOW_USER).orElse(null))
+                    .ownDirectory(Files.createDirectories(state.seed()));
+            Path data = state.seed().resolve("data");
+            Set<RewrittenCatalog> rewritten = layCatalogs(backup, data);
+            ControlFile control =
+                    ControlFile.parse(Files.readAllBytes(data.resolve("global/pg_control")));
+            requireLogical(backup, control);
+            WalPages pages =
+                    new WalPages(
+                            control.majorVersion(),
+                            control.systemIdentifier(),
+                            backup.timeline(),
+                            control.walSegmentSize());
+            Path wal = Files.createDirectories(state.seed().resolve("archive"));
+            filter(configuration, backup, pages, rewritten, wal);
+            return start(configuration, state, pages, backup.endLsn());
+        } catch (IOException e) {
+            throw new UncheckedIOException("the backup's catalogs cannot be laid", e);
+        }
+    }
+
+    private static Set<RewrittenCatalog> layCatalogs(WalgBackup backup, Path data)
+            throws InterruptedException, IOException {
+        Set<RewrittenCatalog> known = Set.of();
+        for (int pass = 1; pass <= MOST_PASSES; pass++) {
+            StateDirectory.deleteTree(data);
+            Set<RelationLocator> kept = new HashSet<>();
+            known.forEach(each -> kept.add(each.locator()));
+            WalgBackupSource.ofUnknown(backup)
+                    .run(
+                            new BaseBackupRun.Options(
+                                    data, backup.systemIdentifier(), kept, "walshadow", 0),
+                            NO_HEAPS,
+                            new Listener());
+            Set<RewrittenCatalog> found = new LaidCatalogs(data).rewritten();
+            if (known.containsAll(found)) {
+                return found;
+            }
+            known = found;
+        }
+        throw new ConfigurationException(
+                BackupCodes.UNFIT_BACKUP,
+                "backup "
+                        + backup
+                        + " does not tell which files its system catalogs have. Name another one in"
+                        + " [backup] name");
+    }
+
+    private static final class Listener implements BackupListener {
+        @Override
+        public void started(long startLsn, int timeline) {}
+
+        @Override
+        public void progress(BackupProgress now) {}
+    }
+
+    private static void requireLogical(WalgBackup backup, ControlFile control) {
+        if (control.wal().walLevel() < ParameterChangeRecord.WAL_LEVEL_LOGICAL) {
+            throw new ConfigurationException(
+                    DaemonCodes.WAL_LEVEL,
+                    "backup "
+                            + backup
+                            + " is of a source whose wal_level is not logical, but old keys are"
+                            + " only logged with logical; run ALTER SYSTEM SET wal_level = logical"
+                            + " there, restart it, and take another backup");
+        }
+    }
+
+    /** Whole segments, the one that has E included: pg_backup_stop has had it archived. */
+    private static void filter(
+            Configuration configuration,
+            WalgBackup backup,
+            WalPages pages,
+            Set<RewrittenCatalog> rewritten,
+            Path into)
+            throws InterruptedException {
+        List<CatalogSeed> seeds =
+                rewritten.stream()
+                        .map(each -> new CatalogSeed(each.locator(), each.relationOid()))
+                        .toList();
+        StreamSnapshot from = StreamSnapshot.initial(pages, backup.startLsn(), seeds, true);
+        SegmentArchive segments = new SegmentArchive(into, pages);
+        segments.begin(from);
+        long[] complete = {0};
+        WalStream stream =
+                new WalStream(
+                        from,
+                        backup.startLsn(),
+                        (_, _, _, _) -> {},
+                        (_, _, _) -> {},
+                        (start, bytes, length, next) -> {
+                            segments.segmentComplete(start, bytes, length, next);
+                            complete[0] = start + length;
+                        });
+        WalChunk chunk = new WalChunk();
+        try (WalArchive archive = WalArchive.ofConfigured(configuration, pages.segmentSize());
+                ArchivedWalSource wal = new ArchivedWalSource(archive.reader(), 0)) {
+            wal.start(pages.timeline(), from.segmentStart());
+            LOG.info("reading the WAL of the backup up to {}", Lsn.format(backup.endLsn()));
+            while (complete[0] < backup.endLsn() && wal.next(chunk)) {
+                if (Thread.interrupted()) {
+                    throw new InterruptedException("closed");
+                }
+                if (chunk.length() > 0) {
+                    stream.push(chunk.startLsn(), chunk.buffer(), chunk.offset(), chunk.length());
+                }
+            }
+        }
+    }
+
+    private static ArchiveSeed start(
+            Configuration configuration, StateDirectory state, WalPages pages, long end)
+            throws InterruptedException {
+        Path data = state.seed().resolve("data");
+        String role = new LaidCatalogs(data).bootstrapRole();
+        ShadowCluster cluster =
+                new ShadowCluster(
+                        new ShadowCluster.Options(
+                                data,
+                                state.seedRun(),
+                                Targets.binaries(configuration, pages.majorVersion()),
+                                state.seed().resolve("archive"),
+                                "",
+                                PORT,
+                                configuration.find(Settings.SHADOW_USER).orElse(null),
+                                Set.of(),
+                                Map.of(
+                                        "recovery_target_lsn", Lsn.format(end),
+                                        "recovery_target_inclusive", "off",
+                                        "recovery_target_action", "pause")));
+        boolean ready = false;
+        try {
+            cluster.start();
+            cluster.awaitAcceptingConnections(STALL);
+            SourceDatabase source =
+                    SourceDatabase.ofSeed(
+                            configuration,
+                            cluster.socketDirectory(),
+                            PORT,
+                            role == null ? "postgres" : role);
+            SourceFacts facts = ask(source, pages, cluster);
+            ready = true;
+            return new ArchiveSeed(state.seed(), cluster, source, facts);
+        } finally {
+            if (!ready) {
+                cluster.close();
+            }
+        }
+    }
+
+    /** Locales that this machine lacks are told one by one, by refused connections. */
+    private static SourceFacts ask(SourceDatabase source, WalPages pages, ShadowCluster cluster)
+            throws InterruptedException {
+        Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return ask(source, pages);
+            } catch (SQLException e) {
+                String locale = ShadowSessions.unknownLocale(e);
+                boolean another = locale != null && cluster.addLocale(locale);
+                if (!another && attempt >= MOST_ATTEMPTS) {
+                    throw new ConfigurationException(
+                            BackupCodes.UNFIT_BACKUP,
+                            "the catalogs of the backup cannot be read: " + e.getMessage(),
+                            e);
+                }
+                backoff.pause();
+            }
+        }
+    }
+
+    private static SourceFacts ask(SourceDatabase source, WalPages pages) throws SQLException {
+        CatalogReader reader = new CatalogReader();
+        try (Connection session = source.openAny()) {
+            List<DatabaseInfo> databases = reader.databases(session);
+            for (DatabaseInfo each : databases) {
+                if (each.allowsConnections()) {
+                    source.open(each.name()).close();
+                }
+            }
+            return new SourceFacts(
+                    pages.systemIdentifier(),
+                    pages.timeline(),
+                    pages.segmentSize(),
+                    pages.majorVersion(),
+                    session.getMetaData().getDatabaseProductVersion(),
+                    reader.superusers(session),
+                    databases.stream().map(ArchiveSeed::row).toList());
+        }
+    }
+
+    private static SourceFacts.Database row(DatabaseInfo each) {
+        return new SourceFacts.Database(
+                each.oid(),
+                each.name(),
+                each.encoding(),
+                each.defaultTablespaceOid(),
+                each.allowsConnections(),
+                each.template(),
+                each.collate(),
+                each.ctype());
+    }
+
+    static DatabaseInfo info(SourceFacts.Database row) {
+        return new DatabaseInfo(
+                row.oid(),
+                row.name(),
+                row.encoding(),
+                row.defaultTablespaceOid(),
+                row.allowsConnections(),
+                row.template(),
+                row.collate(),
+                row.ctype());
+    }
+
+    /** What a killed daemon may have left. */
+    static void remove(StateDirectory state) throws InterruptedException {
+        ShadowCluster.stopOrphan(state.seed().resolve("data"));
+        delete(state.seed());
+    }
+
+    private static void delete(Path directory) {
+        try {
+            StateDirectory.deleteTree(directory);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot remove " + directory, e);
+        }
+    }
+
+    @Override
+    public void close() {
+        cluster.close();
+        delete(directory);
+    }
+}

@@ -1,0 +1,113 @@
+package dev.walshadow.daemon.replication;
+
+import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.WalshadowException;
+import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.preflight.Findings;
+import dev.walshadow.daemon.state.SourceFacts;
+import dev.walshadow.daemon.state.StateDirectory;
+import java.io.IOException;
+import java.nio.file.Files;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A source of which there is the archive alone. Until the first load is done a server with the
+ * backup's catalogs answers for it, afterwards nobody does: then what was found out is in a file.
+ * Thread safe.
+ */
+final class ArchivedSource implements AutoCloseable {
+    private final SourceDatabase source;
+    private final SourceFacts facts;
+    private @Nullable ArchiveSeed seed;
+
+    private ArchivedSource(SourceDatabase source, SourceFacts facts, @Nullable ArchiveSeed seed) {
+        this.source = source;
+        this.facts = facts;
+        this.seed = seed;
+    }
+
+    /**
+     * @throws ConfigurationException if there is no backup to attach to, or what was found out is
+     *     lost
+     */
+    static ArchivedSource find(Configuration configuration, StateDirectory state) {
+        try {
+            ArchiveSeed.remove(state);
+            return Files.exists(state.manifest())
+                    ? ofEarlier(configuration, state)
+                    : ofBackup(configuration, state);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ConfigurationException(
+                    DaemonCodes.STATE_UNUSABLE, "interrupted while the backup was read", e);
+        }
+    }
+
+    private static ArchivedSource ofEarlier(Configuration configuration, StateDirectory state) {
+        SourceFacts facts =
+                SourceFacts.read(state.sourceFacts())
+                        .orElseThrow(() ->
+                                new ConfigurationException(
+                                        DaemonCodes.STATE_TORN,
+                                        "the state directory is of an attach to the source"
+                                                + " itself, or lacks "
+                                                + state.sourceFacts()
+                                                + ": set [source] mode to stream, or attach"
+                                                + " anew with an empty [state] dir"));
+        return new ArchivedSource(SourceDatabase.orNobody(configuration), facts, null);
+    }
+
+    private static ArchivedSource ofBackup(Configuration configuration, StateDirectory state)
+            throws InterruptedException {
+        ArchiveSeed seed = ArchiveSeed.lay(configuration, state);
+        try {
+            seed.facts().write(state.sourceFacts());
+            return new ArchivedSource(seed.source(), seed.facts(), seed);
+        } catch (IOException e) {
+            seed.close();
+            throw new ConfigurationException(
+                    DaemonCodes.STATE_UNUSABLE,
+                    state.sourceFacts() + " cannot be written: " + e,
+                    e);
+        }
+    }
+
+    /** Whether there is an archive with a backup, without laying it. */
+    static Findings look(Configuration configuration) {
+        Findings findings = new Findings();
+        note(findings, () -> StoredBackup.look(configuration));
+        note(findings, () -> Targets.ping(configuration));
+        return findings;
+    }
+
+    private static void note(Findings findings, Runnable check) {
+        try {
+            check.run();
+        } catch (WalshadowException e) {
+            findings.add(e);
+        }
+    }
+
+    SourceDatabase source() {
+        return source;
+    }
+
+    SourceFacts facts() {
+        return facts;
+    }
+
+    /** The server is not needed any more. */
+    void loaded() {
+        Thread.ofVirtual().name("archive-seed").start(this::close);
+    }
+
+    @Override
+    public synchronized void close() {
+        ArchiveSeed open = seed;
+        seed = null;
+        if (open != null) {
+            open.close();
+        }
+    }
+}
