@@ -210,12 +210,28 @@ public final class StreamSnapshot {
         long systemIdentifier = in.getLong();
         int timeline = in.getInt();
         int majorVersion = in.getInt();
-        WalPages pages = new WalPages(majorVersion, systemIdentifier, timeline, in.getInt());
+        int segmentSize = in.getInt();
+        if (!WalPages.isSegmentSize(segmentSize)) {
+            throw corrupt(name, "no WAL segment has " + segmentSize + " bytes");
+        }
+        WalPages pages = new WalPages(majorVersion, systemIdentifier, timeline, segmentSize);
         long segmentStart = in.getLong();
         long firstRecord = in.getLong();
         long previousRecord = in.getLong();
         long tailStart = in.getLong();
+        if (segmentStart != pages.segmentStart(segmentStart) || firstRecord < segmentStart) {
+            throw corrupt(
+                    name,
+                    "its first record at "
+                            + Lsn.format(firstRecord)
+                            + " does not lie behind the segment at "
+                            + Lsn.format(segmentStart));
+        }
         int headLength = in.getInt();
+        boolean raw = headLength == RAW && tailStart == 0;
+        if (headLength < 0 && !raw) {
+            throw corrupt(name, "its tail head has " + headLength + " bytes");
+        }
         if (headLength > end - FIXED_LENGTH) {
             throw corrupt(name, "its tail head of " + headLength + " bytes is cut off");
         }
@@ -227,7 +243,7 @@ public final class StreamSnapshot {
                 segmentStart,
                 firstRecord,
                 previousRecord,
-                headLength < 0 ? Tail.UNCHANGED : Tail.rewritten(tailStart, head, headLength),
+                raw ? Tail.UNCHANGED : Tail.rewritten(tailStart, head, headLength),
                 state);
     }
 

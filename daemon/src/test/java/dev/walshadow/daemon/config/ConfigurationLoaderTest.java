@@ -144,7 +144,8 @@ final class ConfigurationLoaderTest {
                 .hasMessageContaining("[batch] rows: \"0\" is not a whole number from 1")
                 .hasMessageContaining("[batch] bytes: \"12 parsecs\"")
                 .hasMessageContaining("[batch] age: \"soon\"")
-                .hasMessageContaining("[toast] mode: \"magic\" is not one of destination, disabled")
+                .hasMessageContaining(
+                        "[toast] mode: \"magic\" is not one of destination, clickhouse, disabled")
                 .hasMessageContaining("environment WALSHADOW_BATCH_ROWS");
     }
 

@@ -17,10 +17,14 @@ import dev.walshadow.postgres.Lsn;
 public record WalPages(int majorVersion, long systemIdentifier, int timeline, int segmentSize) {
     public WalPages {
         Invariant.check(
-                Integer.bitCount(segmentSize) == 1
-                        && segmentSize >= XLogLayout.MIN_SEGMENT_SIZE
-                        && segmentSize <= XLogLayout.MAX_SEGMENT_SIZE,
-                "wal_segment_size is a power of two from 1 MB to 1 GB");
+                isSegmentSize(segmentSize), "wal_segment_size is a power of two from 1 MB to 1 GB");
+    }
+
+    /** Whether WAL segments can have so many bytes. */
+    public static boolean isSegmentSize(int bytes) {
+        return Integer.bitCount(bytes) == 1
+                && bytes >= XLogLayout.MIN_SEGMENT_SIZE
+                && bytes <= XLogLayout.MAX_SEGMENT_SIZE;
     }
 
     /** The length of the header of the page that starts at {@code pageLsn}. */
