@@ -124,15 +124,16 @@ class CatalogBoundaryTest {
                                 "create view v as select * from t",
                                 "create or replace view v as select id, v, n, 1 as one from t",
                                 "grant select on v to public",
-                                "create sequence q",
-                                "alter sequence q increment 5",
                                 "drop view v",
-                                "drop sequence q",
                                 "begin; create temp table a(id int primary key, x text); create"
                                         + " index on a(x); commit; truncate a; alter table a add y"
                                         + " text; drop table a; create temp table b(z text)"))
                 .isNotEmpty()
                 .allMatch(LiveWal.Boundary::onlyTemporary);
+        for (String statement :
+                List.of("create sequence q", "alter sequence q increment 5", "drop sequence q")) {
+            assertThat(only(wal.boundariesOf(statement)).onlyTemporary()).as(statement).isFalse();
+        }
         wal.execute("create type pair as (a int)", "create table keeper(p pair)");
         wal.boundariesOf("checkpoint");
         assertThat(
