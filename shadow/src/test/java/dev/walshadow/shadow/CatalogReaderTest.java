@@ -263,7 +263,9 @@ class CatalogReaderTest {
                                     .toList());
             assertThat(all.keySet())
                     .containsExactlyInAnyOrder(
-                            "deferred", "chosen", "whole", "root", "leaf", "unlogged", "matview");
+                            "deferred", "chosen", "whole", "root", "leaf", "unlogged", "matview",
+                            "numbers");
+            assertThat(found(all, "numbers").kind()).isEqualTo('S');
             assertThat(found(all, "deferred").primaryKey()).isEmpty();
             assertThat(found(all, "chosen").primaryKey()).containsExactly(1);
             assertThat(found(all, "chosen").identityKey()).containsExactly(3, 2);
