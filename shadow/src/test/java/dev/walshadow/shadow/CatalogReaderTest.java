@@ -263,7 +263,13 @@ class CatalogReaderTest {
                                     .toList());
             assertThat(all.keySet())
                     .containsExactlyInAnyOrder(
-                            "deferred", "chosen", "whole", "root", "leaf", "unlogged", "matview",
+                            "deferred",
+                            "chosen",
+                            "whole",
+                            "root",
+                            "leaf",
+                            "unlogged",
+                            "matview",
                             "numbers");
             assertThat(found(all, "numbers").kind()).isEqualTo('S');
             assertThat(found(all, "deferred").primaryKey()).isEmpty();
