@@ -234,7 +234,7 @@ final class BadInputWhileRunningTest {
     }
 
     @Test
-    void anotherClusterAndAnotherTimelineUnderTheAddress() throws Exception {
+    void anotherClusterUnderTheAddressAndThenAnotherTimeline() throws Exception {
         streaming();
         EmbeddedPostgres source = installation.source();
         int port = source.port();
@@ -264,8 +264,8 @@ final class BadInputWhileRunningTest {
             LockSupport.parkNanos(20_000_000);
         }
         insert("on the next timeline");
-        ended(3, "WS-1414");
+        equal(); // nothing of the old timeline is missing in it
         assertThat(target("SELECT count() FROM public.steady WHERE note LIKE 'on the next%'"))
-                .isEqualTo("0");
+                .isEqualTo("1");
     }
 }
