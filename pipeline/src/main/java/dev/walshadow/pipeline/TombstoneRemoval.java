@@ -203,18 +203,25 @@ final class TombstoneRemoval {
                     Ddl.identifier(table.mapped().meta().version()));
         }
 
-        /** Tombstones of keys that have no row below the position that they could hide. */
+        /**
+         * Tombstones of keys that have no row below the position that they could hide: none at all,
+         * or a newer one, which hides the older ones itself.
+         */
         private String bare() {
-            String deletedKeys = keysOf(deleted + " = 1 AND " + early);
             return String.format(
                     Locale.ROOT,
-                    "%s = 1 AND %s AND (%s) NOT IN (%s AND (%s) IN (%s))",
+                    "%s = 1 AND %s AND (%s) NOT IN (%s AND (%s) IN (%s) GROUP BY %s HAVING"
+                            + " argMax(%s, %s) = 1 AND countIf(%s = 0) > 0)",
                     deleted,
                     early,
                     keys,
-                    keysOf(deleted + " = 0 AND " + early),
+                    keysOf(early),
                     keys,
-                    deletedKeys);
+                    keysOf(deleted + " = 1 AND " + early),
+                    keys,
+                    deleted,
+                    Ddl.identifier(table.mapped().meta().version()),
+                    deleted);
         }
 
         /** Returns whether it was done; false if the table is wanted for something else. */

@@ -89,6 +89,35 @@ final class TombstonesTest {
         }
     }
 
+    @Test
+    void aTombstoneUnderANewerRowGoesToo() throws Exception {
+        try (Installation installation = Installation.start(18)) {
+            tables(installation);
+            installation.startDaemon();
+            installation.awaitStreaming();
+            // so that no merge takes it away
+            installation
+                    .target()
+                    .query(
+                            "ALTER TABLE public.item MODIFY SETTING"
+                                    + " max_bytes_to_merge_at_max_space_in_pool = 1");
+            installation.execute("DELETE FROM item WHERE id % 4 = 0");
+            assertThat(installation.verify().reason()).isEmpty();
+            installation.execute(
+                    "INSERT INTO item SELECT i, 'n' || i % 7, 'again' FROM generate_series(4, "
+                            + ROWS
+                            + ", 4) i");
+            assertThat(installation.verify().reason()).isEmpty();
+            assertThat(deleted(installation, "item")).isEqualTo(Integer.toString(ROWS / 4));
+            installation.configure("tombstones", "interval = \"1s\"");
+            assertThat(installation.command("ctl reload").exitCode()).isZero();
+            installation.execute("INSERT INTO other VALUES (DEFAULT)"); // the floor moves on
+            installation.await(
+                    "no tombstone is left", () -> deleted(installation, "item").equals("0"));
+            assertThat(installation.verify().reason()).isEmpty();
+        }
+    }
+
     private static void tables(Installation installation) throws SQLException {
         installation.execute(
                 "CREATE TABLE item (id int, name text, v text, PRIMARY KEY (name, id))",
