@@ -75,7 +75,7 @@ final class LoadSpeed {
         double bare = bare();
         figures.add(Figure.of("load: BASE_BACKUP to nowhere", bare / 1e6, "MB/s"));
         figures.add(Figure.of("load: binary COPY to nowhere", copy(), "rows/s"));
-        double passed = pass(new Nobody());
+        double passed = pass(HeapFileSink.NONE);
         figures.add(
                 Figure.of("load: tar taken apart, of BASE_BACKUP", 100 * passed / bare, "%")
                         .atLeast(90));
@@ -180,23 +180,6 @@ final class LoadSpeed {
 
     private Path folder(String name) {
         return UnprivilegedUser.createDirectory(stand.folder().resolve(name + ++runs));
-    }
-
-    /** Wants no file. */
-    private static final class Nobody implements HeapFileSink {
-        @Override
-        public boolean wants(RelationLocator locator) {
-            return false;
-        }
-
-        @Override
-        public void begin(RelationLocator locator, int segmentNumber, long fileSize) {}
-
-        @Override
-        public void data(byte[] bytes, int offset, int length) {}
-
-        @Override
-        public void end() {}
     }
 
     /** What is done between the backup's start and its first file. */

@@ -7,6 +7,24 @@ import dev.walshadow.postgres.RelationLocator;
  * catalog) as they stream by. Called by the backup's thread only; blocking slows the backup down.
  */
 public interface HeapFileSink {
+    /** Wants no file. */
+    HeapFileSink NONE =
+            new HeapFileSink() {
+                @Override
+                public boolean wants(RelationLocator locator) {
+                    return false;
+                }
+
+                @Override
+                public void begin(RelationLocator locator, int segmentNumber, long fileSize) {}
+
+                @Override
+                public void data(byte[] bytes, int offset, int length) {}
+
+                @Override
+                public void end() {}
+            };
+
     /** Asked once per file; false = the file is skipped unread. */
     boolean wants(RelationLocator locator);
 

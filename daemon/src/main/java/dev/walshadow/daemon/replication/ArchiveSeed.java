@@ -68,23 +68,6 @@ final class ArchiveSeed implements AutoCloseable {
 
     private static final long RETRY_CEILING_MILLIS = 2_000;
 
-    private static final HeapFileSink NO_HEAPS =
-            new HeapFileSink() {
-                @Override
-                public boolean wants(RelationLocator locator) {
-                    return false;
-                }
-
-                @Override
-                public void begin(RelationLocator locator, int segmentNumber, long fileSize) {}
-
-                @Override
-                public void data(byte[] bytes, int offset, int length) {}
-
-                @Override
-                public void end() {}
-            };
-
     private final Path directory;
     private final ShadowCluster cluster;
     private final SourceDatabase source;
@@ -148,7 +131,7 @@ final class ArchiveSeed implements AutoCloseable {
                     .run(
                             new BaseBackupRun.Options(
                                     data, backup.systemIdentifier(), kept, "walshadow", 0),
-                            NO_HEAPS,
+                            HeapFileSink.NONE,
                             new Listener());
             Set<RewrittenCatalog> found = new LaidCatalogs(data).rewritten();
             if (known.containsAll(found)) {
