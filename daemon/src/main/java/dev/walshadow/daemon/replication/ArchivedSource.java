@@ -4,6 +4,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
+import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.preflight.Findings;
 import dev.walshadow.daemon.state.SourceFacts;
 import dev.walshadow.daemon.state.StateDirectory;
@@ -32,6 +33,7 @@ final class ArchivedSource implements AutoCloseable {
      *     lost
      */
     static ArchivedSource find(Configuration configuration, StateDirectory state) {
+        check(configuration);
         try {
             ArchiveSeed.remove(state);
             return Files.exists(state.manifest())
@@ -76,9 +78,29 @@ final class ArchivedSource implements AutoCloseable {
     /** Whether there is an archive with a backup, without laying it. */
     static Findings look(Configuration configuration) {
         Findings findings = new Findings();
+        note(findings, () -> check(configuration));
         note(findings, () -> StoredBackup.look(configuration));
         note(findings, () -> Targets.ping(configuration));
         return findings;
+    }
+
+    /**
+     * @throws ConfigurationException if something is wanted that only a source can give
+     */
+    static void check(Configuration configuration) {
+        String needing =
+                !configuration.find(Settings.SOURCE_CONFIG_SCHEMA).orElse("").isEmpty()
+                        ? "[source] config_schema"
+                        : configuration.get(Settings.VERIFY_INTERVAL).isPositive()
+                                ? "[verify] interval"
+                                : "";
+        if (!needing.isEmpty()) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    needing
+                            + " needs a source that can be asked, but [source] mode is archive;"
+                            + " leave it out");
+        }
     }
 
     private static void note(Findings findings, Runnable check) {

@@ -527,6 +527,9 @@ public final class Replication implements AutoCloseable {
      */
     public void use(Configuration wanted) {
         TombstoneSchedule.check(wanted);
+        if (archived != null) {
+            ArchivedSource.check(wanted);
+        }
         Assembly parts = assembly;
         LiveTarget target = new LiveTarget(wanted, prepared.client());
         target.check(
