@@ -81,8 +81,7 @@ final class DamagedRowsTest {
                             "more_columns",
                             "fewer_columns");
             awaitSetAside(installation, tables);
-            assertThat(installation.target().query("SELECT note FROM public.steady FINAL").strip())
-                    .isEqualTo("goes on");
+            awaitSteady(installation);
             for (String table : List.of("no_chunks", "one_chunk_less")) {
                 assertThat(reason(installation, table)).contains("column big", "WS-1717");
                 installation.execute("UPDATE " + table + " SET big = 'mended' WHERE id = 2");
@@ -137,16 +136,20 @@ final class DamagedRowsTest {
             awaitSetAside(installation, tables);
             assertThat(reason(installation, "chunk_out_of_line")).contains("WS-1717");
             assertThat(reason(installation, "chunk_unreadable")).contains("WS-1717");
-            installation.await(
-                    "the others go on",
-                    () ->
-                            installation
-                                    .target()
-                                    .query("SELECT note FROM public.steady FINAL")
-                                    .strip()
-                                    .equals("goes on"));
+            awaitSteady(installation);
             requireMended(installation, tables);
         }
+    }
+
+    private static void awaitSteady(Installation installation) throws Exception {
+        installation.await(
+                "the others go on",
+                () ->
+                        installation
+                                .target()
+                                .query("SELECT note FROM public.steady FINAL")
+                                .strip()
+                                .equals("goes on"));
     }
 
     private static void create(Installation installation, String table) throws SQLException {
