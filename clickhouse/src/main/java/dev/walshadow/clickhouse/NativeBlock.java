@@ -60,6 +60,17 @@ public final class NativeBlock {
         return columns[index];
     }
 
+    /** The column, which is of a fixed width. */
+    public FixedColumn fixed(int index) {
+        return (FixedColumn) columns[index];
+    }
+
+    /** Appends a text, in UTF-8, to a column of strings. */
+    public void appendText(int index, String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        ((StringColumn) columns[index]).append(bytes, 0, bytes.length);
+    }
+
     public int rows() {
         return columns[columns.length - 1].rows();
     }

@@ -29,19 +29,15 @@ final class ChunkBlock {
                             Scalar.UINT64,
                             Scalar.UINT128));
 
-    private final FixedColumn value = fixed(0);
-    private final FixedColumn number = fixed(1);
+    private final FixedColumn value = block.fixed(0);
+    private final FixedColumn number = block.fixed(1);
     private final StringColumn data = (StringColumn) block.column(2);
-    private final FixedColumn storage = fixed(3);
-    private final FixedColumn place = fixed(4);
-    private final FixedColumn version = fixed(5);
+    private final FixedColumn storage = block.fixed(3);
+    private final FixedColumn place = block.fixed(4);
+    private final FixedColumn version = block.fixed(5);
 
     static String columns() {
         return COLUMNS;
-    }
-
-    private FixedColumn fixed(int column) {
-        return (FixedColumn) block.column(column);
     }
 
     /**

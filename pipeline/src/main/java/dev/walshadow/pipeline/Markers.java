@@ -4,11 +4,8 @@ import dev.walshadow.base.Invariant;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.Ddl;
-import dev.walshadow.clickhouse.FixedColumn;
 import dev.walshadow.clickhouse.NativeBlock;
-import dev.walshadow.clickhouse.StringColumn;
 import dev.walshadow.postgres.Lsn;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -96,26 +93,17 @@ final class Markers {
                                 new ClickHouseType.DateTime64(6, "UTC"),
                                 ClickHouseType.Scalar.UINT64));
         for (Marker marker : due) {
-            fixed(block, 0).appendLong(systemIdentifier);
-            append(block, 1, marker.name());
-            fixed(block, 2).appendLong(marker.position());
-            append(block, 3, Lsn.format(marker.position()));
-            fixed(block, 4)
+            block.fixed(0).appendLong(systemIdentifier);
+            block.appendText(1, marker.name());
+            block.fixed(2).appendLong(marker.position());
+            block.appendText(3, Lsn.format(marker.position()));
+            block.fixed(4)
                     .appendLong(
                             marker.micros() == 0
                                     ? 0
                                     : marker.micros() + Sweep.POSTGRES_EPOCH_MICROS);
-            fixed(block, 5).appendLong(marker.position());
+            block.fixed(5).appendLong(marker.position());
         }
         return block;
-    }
-
-    private static FixedColumn fixed(NativeBlock block, int column) {
-        return (FixedColumn) block.column(column);
-    }
-
-    private static void append(NativeBlock block, int column, String text) {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        ((StringColumn) block.column(column)).append(bytes, 0, bytes.length);
     }
 }

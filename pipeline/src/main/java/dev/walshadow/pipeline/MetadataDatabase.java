@@ -6,11 +6,8 @@ import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import dev.walshadow.clickhouse.Ddl;
-import dev.walshadow.clickhouse.FixedColumn;
 import dev.walshadow.clickhouse.NativeBlock;
-import dev.walshadow.clickhouse.StringColumn;
 import dev.walshadow.postgres.Lsn;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -222,10 +219,10 @@ final class MetadataDatabase {
                 block(
                         List.of("system_identifier", "name", "format", "revision"),
                         List.of(Scalar.UINT64, Scalar.STRING, Scalar.UINT32, Scalar.UINT64));
-        fixed(block, 0).appendLong(systemIdentifier);
-        append(block, 1, sourceName);
-        fixed(block, 2).appendInt(FORMAT);
-        fixed(block, 3).appendLong(nextRevision());
+        block.fixed(0).appendLong(systemIdentifier);
+        block.appendText(1, sourceName);
+        block.fixed(2).appendInt(FORMAT);
+        block.fixed(3).appendLong(nextRevision());
         insert("source", block);
     }
 
@@ -306,23 +303,23 @@ final class MetadataDatabase {
                                 Scalar.UINT32,
                                 Scalar.UINT64));
         for (LedgerRow row : rows) {
-            fixed(block, 0).appendLong(systemIdentifier);
-            fixed(block, 1).appendInt(row.databaseOid());
-            fixed(block, 2).appendInt(row.relationOid());
-            append(block, 3, row.schema());
-            append(block, 4, row.name());
-            append(block, 5, row.targetDatabase());
-            append(block, 6, row.targetTable());
-            append(block, 7, row.state().name());
-            append(block, 8, row.reason());
-            fixed(block, 9).appendLong(row.positionLsn());
-            fixed(block, 10).appendLong(row.baselineLsn());
-            fixed(block, 11).appendLong(row.discardedRows());
-            append(block, 12, row.mapping());
-            fixed(block, 13).appendLong(row.sinceLsn());
-            append(block, 14, row.pendingMapping());
-            fixed(block, 15).appendInt(row.rootOid());
-            fixed(block, 16).appendLong(nextRevision());
+            block.fixed(0).appendLong(systemIdentifier);
+            block.fixed(1).appendInt(row.databaseOid());
+            block.fixed(2).appendInt(row.relationOid());
+            block.appendText(3, row.schema());
+            block.appendText(4, row.name());
+            block.appendText(5, row.targetDatabase());
+            block.appendText(6, row.targetTable());
+            block.appendText(7, row.state().name());
+            block.appendText(8, row.reason());
+            block.fixed(9).appendLong(row.positionLsn());
+            block.fixed(10).appendLong(row.baselineLsn());
+            block.fixed(11).appendLong(row.discardedRows());
+            block.appendText(12, row.mapping());
+            block.fixed(13).appendLong(row.sinceLsn());
+            block.appendText(14, row.pendingMapping());
+            block.fixed(15).appendInt(row.rootOid());
+            block.fixed(16).appendLong(nextRevision());
         }
         insert("tables", block);
     }
@@ -342,11 +339,11 @@ final class MetadataDatabase {
                                 Scalar.STRING,
                                 new ClickHouseType.DateTime64(6, "UTC"),
                                 Scalar.UINT64));
-        fixed(block, 0).appendLong(systemIdentifier);
-        fixed(block, 1).appendLong(watermark.durableLsn());
-        append(block, 2, Lsn.format(watermark.durableLsn()));
-        fixed(block, 3).appendLong(commitMicros(watermark));
-        fixed(block, 4).appendLong(nextRevision());
+        block.fixed(0).appendLong(systemIdentifier);
+        block.fixed(1).appendLong(watermark.durableLsn());
+        block.appendText(2, Lsn.format(watermark.durableLsn()));
+        block.fixed(3).appendLong(commitMicros(watermark));
+        block.fixed(4).appendLong(nextRevision());
         insert("watermark", block);
     }
 
@@ -380,15 +377,6 @@ final class MetadataDatabase {
 
     private static NativeBlock block(List<String> names, List<ClickHouseType> types) {
         return new NativeBlock(names, types);
-    }
-
-    private static FixedColumn fixed(NativeBlock block, int column) {
-        return (FixedColumn) block.column(column);
-    }
-
-    private static void append(NativeBlock block, int column, String text) {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        ((StringColumn) block.column(column)).append(bytes, 0, bytes.length);
     }
 
     private static String text(@Nullable String value) {

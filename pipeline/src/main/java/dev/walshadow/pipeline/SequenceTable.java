@@ -7,9 +7,7 @@ import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.clickhouse.FixedColumn;
 import dev.walshadow.clickhouse.NativeBlock;
 import dev.walshadow.clickhouse.NullableColumn;
-import dev.walshadow.clickhouse.StringColumn;
 import dev.walshadow.postgres.Lsn;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -197,12 +195,12 @@ public final class SequenceTable {
     }
 
     private void append(NativeBlock block, SequenceRow row, int deleted) {
-        fixed(block, 0).appendLong(systemIdentifier);
-        fixed(block, 1).appendInt(row.databaseOid());
-        fixed(block, 2).appendInt(row.sequenceOid());
-        append(block, 3, row.database());
-        append(block, 4, row.schema());
-        append(block, 5, row.name());
+        block.fixed(0).appendLong(systemIdentifier);
+        block.fixed(1).appendInt(row.databaseOid());
+        block.fixed(2).appendInt(row.sequenceOid());
+        block.appendText(3, row.database());
+        block.appendText(4, row.schema());
+        block.appendText(5, row.name());
         NullableColumn lastValue = (NullableColumn) block.column(6);
         Long value = row.lastValue();
         if (value == null) {
@@ -211,20 +209,11 @@ public final class SequenceTable {
             lastValue.present();
             ((FixedColumn) lastValue.inner()).appendLong(value);
         }
-        fixed(block, 7).appendByte(row.called() ? 1 : 0);
-        fixed(block, 8).appendLong(row.lsn());
-        append(block, 9, Lsn.format(row.lsn()));
-        fixed(block, 10).appendLong(revision);
-        fixed(block, 11).appendByte(deleted);
-    }
-
-    private static FixedColumn fixed(NativeBlock block, int column) {
-        return (FixedColumn) block.column(column);
-    }
-
-    private static void append(NativeBlock block, int column, String text) {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        ((StringColumn) block.column(column)).append(bytes, 0, bytes.length);
+        block.fixed(7).appendByte(row.called() ? 1 : 0);
+        block.fixed(8).appendLong(row.lsn());
+        block.appendText(9, Lsn.format(row.lsn()));
+        block.fixed(10).appendLong(revision);
+        block.fixed(11).appendByte(deleted);
     }
 
     private static String text(@Nullable String value) {
