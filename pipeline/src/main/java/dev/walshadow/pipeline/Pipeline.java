@@ -3,7 +3,6 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.Backoff;
 import dev.walshadow.base.Code;
 import dev.walshadow.base.HaltException;
-import dev.walshadow.base.Invariant;
 import dev.walshadow.base.MemoryBudget;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.catalog.DescriptorLog;
@@ -23,8 +22,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +40,6 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     /** In the state directory: changes that wait for old values; belongs to one process. */
     static final String WAITING = "waiting";
 
-    private static final int PLAN_QUEUE = 1024;
     private static final int LEDGER_ENTRIES = 1 << 16;
     private static final long CHECK_MILLIS = 200;
     private static final long LOAD_POLL_MILLIS = 10;
@@ -76,7 +72,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     private final TombstoneRemoval removal;
     private final TableLoading loading;
 
-    private final ArrayBlockingQueue<TransactionWork> toPlan = new ArrayBlockingQueue<>(PLAN_QUEUE);
+    private final PlanOrder toPlan;
     private final Planner streamPlanner;
     private final Planner baselinePlanner;
     private final Thread planning;
@@ -145,6 +141,10 @@ public final class Pipeline implements CommitSink, AutoCloseable {
         TableChanges changes = new TableChanges(tables, given.descriptors());
         ReentrantLock generations = new ReentrantLock();
         streamPlanner = new Planner(router(given), changes, workers, services, generations);
+        Planner passing = new Planner(router(given), changes, workers, services, generations);
+        toPlan =
+                new PlanOrder(
+                        streamPlanner, passing, services.stream(), tables, given.descriptors());
         baselinePlanner = new Planner(router(given), changes, workers, services, generations);
         planning = Thread.ofPlatform().name("planner").unstarted(this::plan);
         housekeeping = new Housekeeping(services, tables, given.quarantine(), this::watermark);
@@ -193,9 +193,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
             CatalogChange change = new CatalogChange(options.durableLsn() + 1, items);
             AckLedger ledger = services.stream();
             long sequence = ledger.assign(options.durableLsn(), 0, Long.MAX_VALUE);
-            Invariant.check(
-                    toPlan.offer(TransactionWork.catalog(change, ledger, sequence)),
-                    "the queue of a new pipeline is empty");
+            toPlan.begin(TransactionWork.catalog(change, ledger, sequence));
         }
     }
 
@@ -271,7 +269,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     }
 
     private void plan(TransactionWork work) throws InterruptedException {
-        while (!toPlan.offer(work, CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
+        while (!toPlan.offer(work, CHECK_MILLIS)) {
             services.fatal().check();
         }
     }
@@ -361,10 +359,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
     private void plan() {
         try {
             while (true) {
-                TransactionWork work = toPlan.take();
-                long sequence = work.sequence;
-                streamPlanner.plan(work);
-                if (services.stream().planned(sequence)) {
+                if (toPlan.planNext()) {
                     publish();
                 }
             }
@@ -726,9 +721,7 @@ public final class Pipeline implements CommitSink, AutoCloseable {
                 interrupted = true;
             }
         }
-        for (TransactionWork work = toPlan.poll(); work != null; work = toPlan.poll()) {
-            work.release();
-        }
+        toPlan.release();
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

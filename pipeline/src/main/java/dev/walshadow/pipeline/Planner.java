@@ -11,11 +11,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Turns one transaction into pieces for the workers, in record order per worker. One thread at a
- * time; there is one planner for transactions and one for the initial load.
+ * time; there is one planner for transactions, one for those that pass others ({@link PlanOrder})
+ * and one for the initial load.
  */
 final class Planner {
     private static final int PIECE_RECORDS = 8192;
     private static final long PIECE_BYTES = 1 << 20;
+    private static final int INTERLUDE_RECORDS = 64;
 
     /** How often a planner that waits for room looks whether there is still a point. */
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -35,7 +37,7 @@ final class Planner {
     private final List<TargetTable> refilled = new ArrayList<>();
 
     /**
-     * @param generations of both planners
+     * @param generations of all planners
      */
     Planner(
             Router router,
@@ -51,22 +53,32 @@ final class Planner {
         this.pieces = new @Nullable Piece[workers.length];
     }
 
+    /** What may be done between records of a transaction. */
+    @FunctionalInterface
+    interface Interlude {
+        void play() throws InterruptedException;
+    }
+
     /** Hands the transaction's records to the workers; waits for room in their queues. */
     void plan(TransactionWork work) throws InterruptedException {
+        plan(work, () -> {});
+    }
+
+    void plan(TransactionWork work, Interlude interlude) throws InterruptedException {
         if (!work.baseline) {
-            planAll(work);
+            planAll(work, interlude);
             return;
         }
         // none of its rows may come behind the beginning of the generation after theirs
         generations.lockInterruptibly();
         try {
-            planAll(work);
+            planAll(work, interlude);
         } finally {
             generations.unlock();
         }
     }
 
-    private void planAll(TransactionWork work) throws InterruptedException {
+    private void planAll(TransactionWork work, Interlude interlude) throws InterruptedException {
         try {
             router.begin(work.changes.commitPosition());
             CatalogChange catalog = work.catalog;
@@ -74,7 +86,7 @@ final class Planner {
                 planChange(work, catalog);
             }
             if (!work.changes.ignored()) {
-                planRecords(work);
+                planRecords(work, interlude);
             } else if (!refilled.isEmpty()) {
                 planRefills(work);
             }
@@ -87,9 +99,13 @@ final class Planner {
         }
     }
 
-    private void planRecords(TransactionWork work) throws InterruptedException {
+    private void planRecords(TransactionWork work, Interlude interlude)
+            throws InterruptedException {
         RecordCursor cursor = work.changes.records();
-        while (cursor.next(record)) {
+        for (int i = 0; cursor.next(record); i++) {
+            if ((i & (INTERLUDE_RECORDS - 1)) == 0) {
+                interlude.play();
+            }
             if (HeapChanges.isTruncate(record)) {
                 planTruncate(work, cursor.chunkIsStable());
             } else {

@@ -67,6 +67,11 @@ final class TransactionWork {
                 new EmptyChanges(position, position), ledger, sequence, false, null, change);
     }
 
+    /** The same, that counts as a part of other work of the same ledger; in place of this. */
+    TransactionWork asPartOf(long otherSequence) {
+        return new TransactionWork(changes, ledger, otherSequence, baseline, target, catalog);
+    }
+
     void retain() {
         users.incrementAndGet();
     }

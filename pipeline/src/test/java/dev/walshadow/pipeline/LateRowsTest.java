@@ -6,9 +6,6 @@ import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.transaction.CommittedChanges;
-import dev.walshadow.transaction.RawRecord;
-import dev.walshadow.transaction.RecordCursor;
-import dev.walshadow.transaction.ToastValues;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -129,18 +126,21 @@ final class LateRowsTest {
         try (PipelineHarness h = harness(items).started()) {
             submit(
                     h,
-                    new Interrupted(
-                            late(items, 1),
-                            () -> {
-                                change(h, AFTERWARDS, items.shape(), null);
-                                change(h, AFTERWARDS + 0x100, null, next.shape());
-                                h.pipeline.advance(AFTERWARDS + 0x200);
-                                // until rows that are on their way have passed, nothing is dropped
-                                assertThat(
-                                                h.pipeline.awaitDurable(
-                                                        AFTERWARDS + 0x200, Duration.ofMillis(500)))
-                                        .isFalse();
-                            }));
+                    late(items, 1)
+                            .interrupted(
+                                    1,
+                                    () -> {
+                                        change(h, AFTERWARDS, items.shape(), null);
+                                        change(h, AFTERWARDS + 0x100, null, next.shape());
+                                        h.pipeline.advance(AFTERWARDS + 0x200);
+                                        // until rows that are on their way have passed, nothing is
+                                        // dropped
+                                        assertThat(
+                                                        h.pipeline.awaitDurable(
+                                                                AFTERWARDS + 0x200,
+                                                                Duration.ofMillis(500)))
+                                                .isFalse();
+                                    }));
             h.pipeline.flush();
             assertThat(h.rows(next)).isEmpty();
             assertThat(h.client.queryValue("SELECT name FROM late_dropped.items_dropped FINAL"))
@@ -163,86 +163,5 @@ final class LateRowsTest {
                 position,
                 position - 0x10,
                 List.of(new RelationChange(before, after, false, false)));
-    }
-
-    /** Something happens between the planning of a chunk's rows and their way to the worker. */
-    private record Interrupted(TestTransaction rows, Step step) implements CommittedChanges {
-        interface Step {
-            void run() throws Exception;
-        }
-
-        @Override
-        public RecordCursor records() {
-            RecordCursor all = rows.records();
-            return new RecordCursor() {
-                @Override
-                public boolean next(RawRecord into) {
-                    if (all.next(into)) {
-                        return true;
-                    }
-                    try {
-                        step.run();
-                    } catch (Exception e) {
-                        throw new IllegalStateException(e);
-                    }
-                    return false;
-                }
-
-                @Override
-                public boolean chunkIsStable() {
-                    return all.chunkIsStable();
-                }
-            };
-        }
-
-        @Override
-        public int xid() {
-            return rows.xid();
-        }
-
-        @Override
-        public int databaseOid() {
-            return rows.databaseOid();
-        }
-
-        @Override
-        public long firstLsn() {
-            return rows.firstLsn();
-        }
-
-        @Override
-        public long commitLsn() {
-            return rows.commitLsn();
-        }
-
-        @Override
-        public long commitPosition() {
-            return rows.commitPosition();
-        }
-
-        @Override
-        public long commitMicros() {
-            return rows.commitMicros();
-        }
-
-        @Override
-        public ToastValues toast() {
-            return rows.toast();
-        }
-
-        @Override
-        public long recordCount() {
-            return rows.recordCount();
-        }
-
-        @Override
-        public long bytes() {
-            return rows.bytes();
-        }
-
-        @Override
-        public void close() {
-            rows.close();
-        }
     }
 }

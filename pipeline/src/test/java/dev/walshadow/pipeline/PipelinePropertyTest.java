@@ -246,18 +246,23 @@ final class PipelinePropertyTest {
             List<java.util.function.Consumer<TestTransaction>> changes = new ArrayList<>();
             findFree();
             int count = 1 + random.nextInt(random.nextInt(10) == 0 ? 200 : 8);
+            int only = random.nextBoolean() ? random.nextInt(tables.length) : -1;
             for (int i = 0; i < count; i++) {
-                changes.add(change(random.nextInt(tables.length)));
+                changes.add(change(only < 0 ? random.nextInt(tables.length) : only));
             }
             long first = nextLsn;
             long commit = first + 16L * count + 64;
             nextLsn = commit + 64;
             position = commit;
             boolean spilled = random.nextBoolean();
+            boolean large = random.nextInt(3) == 0;
             transactions.add(() -> {
                 TestTransaction tx = new TestTransaction(1000, first);
                 if (spilled) {
                     tx.spilled();
+                }
+                if (large) {
+                    tx.large();
                 }
                 changes.forEach(change -> change.accept(tx));
                 return tx.committed(commit, commit);

@@ -15,8 +15,10 @@ import dev.walshadow.transaction.RecordCursor;
 import dev.walshadow.transaction.ToastValues;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A committed transaction made of real record bytes. Records get LSNs 8 apart. */
@@ -38,6 +40,9 @@ final class TestTransaction implements CommittedChanges {
     private int block0;
     private int block1 = -1;
     private boolean closed;
+    private long bytes;
+    private final Map<Integer, Step> interruptions = new HashMap<>();
+    private @Nullable Set<RelationLocator> relations = new HashSet<>();
 
     TestTransaction(int xid, long firstLsn) {
         this.xid = xid;
@@ -62,6 +67,23 @@ final class TestTransaction implements CommittedChanges {
     /** Chunks are overwritten by the next record, as when spilled. */
     TestTransaction spilled() {
         stable = false;
+        return this;
+    }
+
+    /** As if it had so many bytes that others may pass it. */
+    TestTransaction large() {
+        bytes = PlanOrder.LARGE_BYTES;
+        return this;
+    }
+
+    /** What happens in the middle of the reading. */
+    interface Step {
+        void run() throws Exception;
+    }
+
+    /** The step comes when so many records have been read. */
+    TestTransaction interrupted(int after, Step step) {
+        interruptions.put(after, step);
         return this;
     }
 
@@ -275,6 +297,11 @@ final class TestTransaction implements CommittedChanges {
             int info,
             ByteBuilder main,
             ByteBuilder data) {
+        if (locator == null) {
+            relations = null;
+        } else if (relations != null) {
+            relations.add(locator);
+        }
         int start = records.length();
         long length = RawRecordLayout.length(main.length(), data.length());
         records.putZeros(RawRecordLayout.HEADER_LENGTH);
@@ -345,7 +372,8 @@ final class TestTransaction implements CommittedChanges {
     @Override
     public RecordCursor records() {
         ChunkCursor all = new ChunkCursor(records.array(), records.length());
-        return stable ? all : new Overwriting(all);
+        RecordCursor cursor = stable ? all : new Overwriting(all);
+        return interruptions.isEmpty() ? cursor : new Interrupted(cursor, interruptions);
     }
 
     @Override
@@ -379,7 +407,12 @@ final class TestTransaction implements CommittedChanges {
 
     @Override
     public long bytes() {
-        return records.length();
+        return Math.max(bytes, records.length());
+    }
+
+    @Override
+    public @Nullable Set<RelationLocator> relations() {
+        return relations;
     }
 
     @Override
@@ -388,6 +421,35 @@ final class TestTransaction implements CommittedChanges {
             throw new IllegalStateException("closed twice");
         }
         closed = true;
+    }
+
+    private static final class Interrupted implements RecordCursor {
+        private final RecordCursor inner;
+        private final Map<Integer, Step> interruptions;
+        private int read;
+
+        Interrupted(RecordCursor inner, Map<Integer, Step> interruptions) {
+            this.inner = inner;
+            this.interruptions = interruptions;
+        }
+
+        @Override
+        public boolean next(RawRecord into) {
+            Step step = interruptions.get(read++);
+            if (step != null) {
+                try {
+                    step.run();
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+            return inner.next(into);
+        }
+
+        @Override
+        public boolean chunkIsStable() {
+            return inner.chunkIsStable();
+        }
     }
 
     /** Each record in the same buffer, as a spill reader gives them. */

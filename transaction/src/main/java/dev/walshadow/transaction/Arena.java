@@ -40,6 +40,7 @@ final class Arena {
     private @Nullable Set<RelationLocator> toastLocators;
     private @Nullable RelationLocator lastToastLocator;
     private boolean unreadableToastChunks;
+    private final ChangedRelations spilledRelations = new ChangedRelations();
     private @Nullable SpillFile spill;
 
     Arena(ChunkPool pool) {
@@ -94,6 +95,22 @@ final class Arena {
     Set<RelationLocator> toastLocators() {
         Set<RelationLocator> locators = toastLocators;
         return locators == null ? Set.of() : locators;
+    }
+
+    /**
+     * Adds the storage that the records change, perhaps some more that only rolled-back ones did.
+     *
+     * @return false: there is more than is known
+     */
+    boolean addRelations(Set<RelationLocator> all) {
+        ChangedRelations inMemory = new ChangedRelations();
+        for (int i = 0; i < chunkCount; i++) {
+            for (int at = 0; at < used[i]; ) {
+                inMemory.add(chunks[i], at);
+                at += LittleEndian.getInt(chunks[i], at + RawRecordLayout.LENGTH_OFFSET);
+            }
+        }
+        return inMemory.addTo(all) && spilledRelations.addTo(all);
     }
 
     boolean isCancelled(long position) {
@@ -304,6 +321,7 @@ final class Arena {
                     == 0) {
                 records++;
             }
+            spilledRelations.add(bytes, at);
             at += LittleEndian.getInt(bytes, at + RawRecordLayout.LENGTH_OFFSET);
         }
         return new SpillFile.Frame(starts[chunk], records, smallest, toastRanges[chunk]);
@@ -319,11 +337,16 @@ final class Arena {
         chunkCount = left;
     }
 
-    /** Appends a record that no chunk can hold, straight to the file. Memory must be empty. */
+    /**
+     * Appends a record that no chunk can hold, straight to the file. Memory must be empty.
+     *
+     * @param parts the first has the record's whole header, from its array's beginning
+     */
     void appendSpilled(
             SpillDirectory directory, OpenTransaction owner, int recordXid, ByteBuffer... parts)
             throws IOException {
         Invariant.check(chunkCount == 0, "records stay in LSN order");
+        spilledRelations.add(parts[0].array(), 0);
         int length = 0;
         for (ByteBuffer part : parts) {
             length += part.remaining();

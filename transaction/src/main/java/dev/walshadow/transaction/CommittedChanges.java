@@ -1,5 +1,9 @@
 package dev.walshadow.transaction;
 
+import dev.walshadow.postgres.RelationLocator;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
 /**
  * What the pipeline consumes: the records of one committed transaction, or a chunk of the initial
  * load. May be read by several threads at once, each with its own {@link #records} cursor and its
@@ -39,6 +43,16 @@ public interface CommittedChanges extends AutoCloseable {
 
     /** Bytes of the stored records, in memory or spilled; an upper bound likewise. */
     long bytes();
+
+    /**
+     * The storage that the records change, that of TOAST relations too; perhaps some more. Looks at
+     * every record in memory.
+     *
+     * @return null: not known, or more than a thousand
+     */
+    default @Nullable Set<RelationLocator> relations() {
+        return null;
+    }
 
     /**
      * Gives the memory back and deletes the spill file. Called once, by the consumer, when

@@ -1,5 +1,8 @@
 package dev.walshadow.transaction;
 
+import dev.walshadow.postgres.RelationLocator;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -120,6 +123,17 @@ final class CommittedTransaction implements CommittedChanges {
             bytes += arena.end();
         }
         return bytes;
+    }
+
+    @Override
+    public @Nullable Set<RelationLocator> relations() {
+        Set<RelationLocator> all = new HashSet<>();
+        for (Arena arena : arenas) {
+            if (!arena.addRelations(all)) {
+                return null;
+            }
+        }
+        return all;
     }
 
     @Override

@@ -1,9 +1,14 @@
 package dev.walshadow.transaction;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.walshadow.base.ByteBuilder;
+import dev.walshadow.postgres.RelationLocator;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What a test keeps of a committed transaction. */
@@ -28,7 +33,9 @@ record Collected(
             int mainHash,
             int dataHash) {}
 
+    /** Fails if the changes are of relations that they do not name. */
     static Collected of(CommittedChanges changes) {
+        requireNamed(changes);
         return new Collected(
                 changes.xid(),
                 changes.databaseOid(),
@@ -37,6 +44,24 @@ record Collected(
                 changes.commitPosition(),
                 changes.commitMicros(),
                 entries(changes.records()));
+    }
+
+    private static void requireNamed(CommittedChanges changes) {
+        Set<RelationLocator> named = changes.relations();
+        boolean truncates = false;
+        Set<RelationLocator> found = new HashSet<>();
+        RecordCursor cursor = changes.records();
+        RawRecord record = new RawRecord();
+        while (cursor.next(record)) {
+            truncates |= !record.hasBlock0();
+            found.add(
+                    new RelationLocator(
+                            record.tablespaceOid(), record.databaseOid(), record.relationNumber()));
+        }
+        if (named != null) {
+            assertThat(truncates).isFalse();
+            assertThat(named).containsAll(found);
+        }
     }
 
     static List<Entry> entries(RecordCursor cursor) {

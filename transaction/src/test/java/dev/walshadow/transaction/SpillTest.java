@@ -63,6 +63,7 @@ final class SpillTest {
             CommittedChanges changes = held.get(0);
             int seen = Collected.of(changes).records().size();
             assertThat(seen).isEqualTo(RECORDS);
+            assertThat(changes.relations()).hasSize(1);
             // the first frame byte by byte, the rest in steps; the file's header is not read again
             int step = 1;
             for (int at = SpillLayout.FILE_HEADER_LENGTH; at < whole.length; at += step) {

@@ -44,8 +44,7 @@ public final class DirectoryLander implements AutoCloseable {
     private final Semaphore waiting = new Semaphore(MOST_WAITING);
     private final ExecutorService syncs =
             Executors.newFixedThreadPool(
-                    SYNCS_AT_ONCE,
-                    Thread.ofPlatform().daemon().name("shadow-files-", 0).factory());
+                    SYNCS_AT_ONCE, Thread.ofPlatform().daemon().name("shadow-files-", 0).factory());
     private final AtomicReference<@Nullable HaltException> failure = new AtomicReference<>();
     private @Nullable FileChannel open;
     private @Nullable Path openPath;
