@@ -48,7 +48,7 @@ final class HugeValuesTest {
                     "bytes", "convert_to(repeat(md5('y'), %1$d / 32), 'SQL_ASCII')",
                     "doc", "to_jsonb(repeat('jsonb...', %2$d / 8))");
 
-    private static final int EXACT_MEGABYTES = Math.min(MEGABYTES, 400);
+    private static final int EXACT_MEGABYTES = Integer.getInteger("walshadow.exact", Math.min(MEGABYTES, 400));
 
     private static String value(String column, long bytes) {
         return Objects.requireNonNull(VALUES.get(column))
@@ -146,7 +146,7 @@ final class HugeValuesTest {
             long bytes = (long) EXACT_MEGABYTES << 20;
             installation.configure("memory", "value = \"%dMB\"".formatted(limit));
             // over what the command line says
-            installation.environment("_JAVA_OPTIONS", "-Xmx%dm".formatted(640 + 8 * limit));
+            installation.environment("_JAVA_OPTIONS", "-Xmx%dm".formatted(Integer.getInteger("walshadow.heap", 640 + 8 * limit)));
             create(installation, "whole");
             installation.execute(
                     "INSERT INTO whole (id, n, plain) VALUES (900, 0, %s)"
