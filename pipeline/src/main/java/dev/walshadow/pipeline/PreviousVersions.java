@@ -72,9 +72,7 @@ final class PreviousVersions {
     private void ask(List<String> literals) throws InterruptedException {
         String sql = statement(literals);
         services.reachability()
-                .until(
-                        table,
-                        () -> services.client().readRowBinary(sql, this::read));
+                .until(table, () -> services.client().readRowBinary(sql, this::read));
         services.metrics().oldValueLookups.increment();
     }
 

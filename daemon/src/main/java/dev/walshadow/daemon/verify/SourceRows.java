@@ -181,8 +181,7 @@ final class SourceRows {
     /** Whether text is stored as ClickHouse has it. */
     static boolean hasUtf8(Connection session) throws SQLException {
         return "UTF8"
-                .equals(
-                        session.unwrap(PGConnection.class).getParameterStatus("server_encoding"));
+                .equals(session.unwrap(PGConnection.class).getParameterStatus("server_encoding"));
     }
 
     /**
