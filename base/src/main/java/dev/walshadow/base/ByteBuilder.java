@@ -88,11 +88,23 @@ public final class ByteBuilder {
         }
     }
 
-    private void grow(int more) {
+    /** As {@link #ensure}, with no room for yet more: for the rest of a large value. */
+    public void ensureExactly(int more) {
+        if (array.length - length < more) {
+            array = Arrays.copyOf(array, (int) wanted(more));
+        }
+    }
+
+    private long wanted(int more) {
         long wanted = (long) length + more;
         if (wanted > maxLength) {
             throw new FullException(maxLength);
         }
+        return wanted;
+    }
+
+    private void grow(int more) {
+        long wanted = wanted(more);
         long twice = array.length == 0 ? initialCapacity : array.length * 2L;
         array = Arrays.copyOf(array, (int) Math.min(maxLength, Math.max(wanted, twice)));
     }
@@ -151,6 +163,14 @@ public final class ByteBuilder {
 
     public byte[] toByteArray() {
         return Arrays.copyOf(array, length);
+    }
+
+    /** The valid bytes, without a copy where they fill their array; none are left here. */
+    public byte[] take() {
+        byte[] taken = length == array.length ? array : toByteArray();
+        array = NOTHING;
+        length = 0;
+        return taken;
     }
 
     /** The valid bytes read as UTF-8. */

@@ -56,6 +56,16 @@ public final class Benchmarks implements Callable<Integer> {
     private int seconds;
 
     @Option(
+            names = "--toast",
+            split = ",",
+            defaultValue = "destination,clickhouse",
+            paramLabel = "MODE",
+            description =
+                    "Modes of [toast] that updates beside large values are measured with (default"
+                            + " ${DEFAULT-VALUE}).")
+    private List<String> toastModes = List.of();
+
+    @Option(
             names = "--changes",
             defaultValue = "1000",
             description = "How many table changes hold (default ${DEFAULT-VALUE}).")
@@ -101,8 +111,10 @@ public final class Benchmarks implements Callable<Integer> {
             print(CommitLatency.measure(major, seconds));
         }
         if (parts.contains(Part.TOAST)) {
-            say("updates beside large values, " + seconds + " s after the warm-up");
-            print(ToastLag.measure(major, seconds));
+            for (String mode : toastModes) {
+                say("updates beside large values, " + mode + ", " + seconds + " s");
+                print(ToastLag.measure(major, mode, seconds));
+            }
         }
         if (parts.contains(Part.LARGE)) {
             say("one transaction of " + 2 * rows + " rows");

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -90,6 +91,15 @@ final class Stand implements AutoCloseable {
                         .formatted(sourceUrl(), clickhouse.url(), state());
         try {
             Files.writeString(config(), text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Adds lines to the configuration, before the daemon starts. */
+    void configure(String more) {
+        try {
+            Files.writeString(config(), more, StandardOpenOption.APPEND);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Updates that leave a column of 100 kB out of line unchanged, at a fixed rate: the WAL has only a
- * pointer, so each row's value is taken from its previous version. Each update writes the next
+ * pointer, so each row's value is taken from its previous version, or in mode {@code clickhouse}
+ * made from the chunks that are kept there. Each update writes the next
  * number into its row; a reader asks ClickHouse for the highest. An update's lag is from the return
  * of its commit to the first answer that is not below its number.
  */
@@ -31,6 +32,7 @@ final class ToastLag {
     private static final long PATIENCE_NANOS = Duration.ofMinutes(2).toNanos();
 
     private final Stand stand;
+    private final String mode;
     private final int warmUp = WARM_UP_SECONDS * RATE;
     private final int updates;
 
@@ -42,14 +44,20 @@ final class ToastLag {
     private final Histogram micros = new Histogram(3);
     private double writerSeconds;
 
-    private ToastLag(Stand stand, int seconds) {
+    private ToastLag(Stand stand, String mode, int seconds) {
         this.stand = stand;
+        this.mode = mode;
         this.updates = warmUp + seconds * RATE;
         this.committedNanos = new AtomicLongArray(updates + 1);
     }
 
-    static List<Figure> measure(int major, int seconds) throws SQLException, InterruptedException {
+    /**
+     * @param mode of {@code [toast]}
+     */
+    static List<Figure> measure(int major, String mode, int seconds)
+            throws SQLException, InterruptedException {
         try (Stand stand = Stand.start(major)) {
+            stand.configure("[toast]\nmode = \"%s\"\n".formatted(mode));
             try (Connection session = stand.source();
                     Statement statement = session.createStatement()) {
                 statement.execute(
@@ -65,7 +73,7 @@ final class ToastLag {
                                 .formatted(TABLE, BODY_BYTES, BODY_BYTES / 32 + 1, DOCUMENTS));
             }
             try (DaemonProcess daemon = stand.attach()) {
-                return new ToastLag(stand, seconds).run(daemon);
+                return new ToastLag(stand, mode, seconds).run(daemon);
             }
         }
     }
@@ -79,21 +87,25 @@ final class ToastLag {
             throw new IllegalStateException("the bodies in ClickHouse have changed");
         }
         return List.of(
-                Figure.of("toast: updates", updates / writerSeconds, "/s").atLeast(0.99 * RATE),
+                Figure.of(name("updates"), updates / writerSeconds, "/s").atLeast(0.99 * RATE),
                 quantile("p50", 50),
                 quantile("p99", 99),
                 quantile("maximum", 100).atMost(2),
                 Figure.of(
-                        "toast: daemon's peak RSS",
+                        name("daemon's peak RSS"),
                         ProcessFigures.peakResidentBytes(daemon.pid()) / 1e6,
                         "MB"));
     }
 
     private Figure quantile(String name, double percentile) {
         return Figure.of(
-                "toast: commit to visible, " + name,
+                name("commit to visible, " + name),
                 micros.getValueAtPercentile(percentile) / 1e6,
                 "s");
+    }
+
+    private String name(String figure) {
+        return "toast, mode " + mode + ": " + figure;
     }
 
     private String bodies() {

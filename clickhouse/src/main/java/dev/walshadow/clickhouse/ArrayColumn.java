@@ -83,6 +83,14 @@ public final class ArrayColumn extends ColumnBuffer {
     }
 
     @Override
+    public void copyRowBinary(RowBinaryInput in, ByteBuilder out) throws IOException {
+        int count = in.copyVarint(out);
+        for (int i = 0; i < count; i++) {
+            elements.copyRowBinary(in, out);
+        }
+    }
+
+    @Override
     public void rowBinary(int row, ByteBuilder out) {
         int start = startOf(row);
         int end = startOf(row + 1);

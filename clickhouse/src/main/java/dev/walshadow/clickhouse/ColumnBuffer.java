@@ -91,6 +91,14 @@ public abstract sealed class ColumnBuffer
      */
     public abstract int appendRowBinary(byte[] bytes, int offset);
 
+    /**
+     * Appends the next value of {@code in}, one of the column's type, in RowBinary form to {@code
+     * out}; the column's own values do not matter.
+     *
+     * @throws java.io.StreamCorruptedException if the answer is cut off or is none
+     */
+    public abstract void copyRowBinary(RowBinaryInput in, ByteBuilder out) throws IOException;
+
     /** Appends the value at {@code row} to {@code out} in RowBinary form. */
     public abstract void rowBinary(int row, ByteBuilder out);
 

@@ -109,6 +109,11 @@ public final class FixedColumn extends ColumnBuffer {
     }
 
     @Override
+    public void copyRowBinary(RowBinaryInput in, ByteBuilder out) throws IOException {
+        in.copy(width, out);
+    }
+
+    @Override
     public void rowBinary(int row, ByteBuilder out) {
         out.putBytes(body.array(), row * width, width);
     }

@@ -77,6 +77,14 @@ public final class NullableColumn extends ColumnBuffer {
     }
 
     @Override
+    public void copyRowBinary(RowBinaryInput in, ByteBuilder out) throws IOException {
+        in.copy(1, out);
+        if (out.array()[out.length() - 1] == 0) {
+            inner.copyRowBinary(in, out);
+        }
+    }
+
+    @Override
     public void rowBinary(int row, ByteBuilder out) {
         byte isNull = nulls.array()[row];
         out.putByte(isNull);

@@ -23,6 +23,19 @@ public final class StringColumn extends ColumnBuffer {
         rows++;
     }
 
+    /**
+     * Begins a value of so many bytes, which the caller then appends to what is returned.
+     *
+     * @throws ByteBuilder.FullException if the column has no room for them; it is unchanged
+     */
+    public ByteBuilder begin(long length) {
+        body.ensure((int) Math.min(Integer.MAX_VALUE, length + Varint.MAX_LENGTH));
+        lastAt = body.length();
+        Varint.put(body, (int) length);
+        rows++;
+        return body;
+    }
+
     public void append(ByteBuilder value) {
         append(value.array(), 0, value.length());
     }
@@ -97,6 +110,11 @@ public final class StringColumn extends ColumnBuffer {
         lastAt = at;
         rows++;
         return offset + whole;
+    }
+
+    @Override
+    public void copyRowBinary(RowBinaryInput in, ByteBuilder out) throws IOException {
+        in.copy(in.copyVarint(out), out);
     }
 
     @Override

@@ -80,6 +80,13 @@ public final class TupleColumn extends ColumnBuffer {
     }
 
     @Override
+    public void copyRowBinary(RowBinaryInput in, ByteBuilder out) throws IOException {
+        for (ColumnBuffer element : elements) {
+            element.copyRowBinary(in, out);
+        }
+    }
+
+    @Override
     public void rowBinary(int row, ByteBuilder out) {
         for (ColumnBuffer element : elements) {
             element.rowBinary(row, out);

@@ -81,7 +81,7 @@ final class TypeParser {
 
     /** {@code name Type} or {@code Type}: a name is quoted, or a word with another word behind. */
     private TupleElement tupleElement() {
-        if (text.charAt(at) == '`') {
+        if (peek('`')) {
             String name = quoted('`');
             return new TupleElement(name, type());
         }

@@ -4,6 +4,9 @@ import dev.walshadow.base.ByteBuilder;
 
 /** ClickHouse's VarUInt: LEB128, seven bits a byte, the lowest first. */
 final class Varint {
+    /** Bytes that any value fits into. */
+    static final int MAX_LENGTH = 5;
+
     private Varint() {}
 
     static void put(ByteBuilder out, int value) {
@@ -15,18 +18,31 @@ final class Varint {
         out.putByte(rest);
     }
 
+    /**
+     * @throws IndexOutOfBoundsException if it is cut off, or is not what {@link #put} makes of any
+     *     length
+     */
     static int get(byte[] bytes, int offset) {
-        int value = 0;
-        int shift = 0;
-        int at = offset;
-        while (true) {
-            byte b = bytes[at++];
-            value |= (b & 0x7F) << shift;
+        long value = 0;
+        for (int i = 0; i < MAX_LENGTH; i++) {
+            byte b = bytes[offset + i];
+            value |= (b & 0x7FL) << (7 * i);
             if (b >= 0) {
-                return value;
+                return checked(value, i + 1);
             }
-            shift += 7;
         }
+        throw new IndexOutOfBoundsException("a length of more than 31 bits");
+    }
+
+    /**
+     * @param length bytes that {@code value} was read from
+     */
+    static int checked(long value, int length) {
+        if (value > Integer.MAX_VALUE || length((int) value) != length) {
+            throw new IndexOutOfBoundsException(
+                    "a length of " + value + " in " + length + " bytes");
+        }
+        return (int) value;
     }
 
     /** Bytes that {@code value} takes. */

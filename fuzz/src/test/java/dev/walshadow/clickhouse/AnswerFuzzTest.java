@@ -1,10 +1,12 @@
 package dev.walshadow.clickhouse;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.Invariant;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** What ClickHouse, or a proxy before it, answers: any bytes. */
 final class AnswerFuzzTest {
@@ -57,6 +59,36 @@ final class AnswerFuzzTest {
                 at = next;
             }
         } catch (IndexOutOfBoundsException e) {
+            Invariant.check(e.getMessage() != null, "an answer that is cut off says so");
+        }
+    }
+
+    /** As {@link #rowBinary}, read from a stream: the same bytes, value by value. */
+    @FuzzTest(maxDuration = "1m")
+    void rowBinaryStream(byte[] bytes) {
+        if (bytes.length == 0) {
+            return;
+        }
+        String type = TYPES[(bytes[0] & 0xFF) % TYPES.length];
+        ColumnBuffer column = ColumnBuffer.of(ClickHouseType.parse(type));
+        RowBinaryInput in =
+                new RowBinaryInput(new ByteArrayInputStream(bytes, 1, bytes.length - 1));
+        ByteBuilder copied = new ByteBuilder(64);
+        int at = 1;
+        try {
+            while (!in.isAtEnd()) {
+                copied.clear();
+                column.copyRowBinary(in, copied);
+                Invariant.check(
+                        Arrays.equals(
+                                copied.toByteArray(),
+                                Arrays.copyOfRange(bytes, at, at + copied.length())),
+                        "a value is copied as it is");
+                Invariant.check(copied.capacity() <= 4 << 20, "and takes no more room than it has");
+                at += copied.length();
+            }
+            Invariant.check(at == bytes.length, "an answer is read to its end");
+        } catch (IOException e) {
             Invariant.check(e.getMessage() != null, "an answer that is cut off says so");
         }
     }

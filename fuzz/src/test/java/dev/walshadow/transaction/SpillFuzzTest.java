@@ -1,6 +1,7 @@
 package dev.walshadow.transaction;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.base.Invariant;
 import dev.walshadow.base.LittleEndian;
@@ -22,7 +23,7 @@ final class SpillFuzzTest {
         try {
             new SpillDirectory(FOLDER, 42, SpillDirectory::openFile);
             Invariant.check(!Files.exists(file), "a stale file of this cluster goes");
-        } catch (HaltException e) {
+        } catch (ConfigurationException e) {
             Invariant.check(
                     Arrays.equals(bytes, Files.readAllBytes(file)),
                     "what is not ours stays as it is");

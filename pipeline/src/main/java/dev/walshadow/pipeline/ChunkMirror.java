@@ -8,7 +8,10 @@ import dev.walshadow.clickhouse.ClickHouseCodes;
 import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.clickhouse.RowBinaryInput;
 import dev.walshadow.transaction.ToastChunk;
+import java.io.IOException;
+import java.io.StreamCorruptedException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -159,37 +162,42 @@ final class ChunkMirror {
                         + ") AND chunk <= "
                         + lastChunk
                         + " ORDER BY value, chunk, version DESC LIMIT 1 BY value, chunk";
-        ByteBuilder answer = new ByteBuilder(64 << 10);
-        client.readRowBinary(sql, in -> PreviousVersions.readAll(in, answer));
+        Map<Integer, Value> some = new HashMap<>();
+        client.readRowBinary(sql, in -> read(table, new RowBinaryInput(in), some));
+        found.putAll(some);
+    }
+
+    private static void read(TargetTable table, RowBinaryInput in, Map<Integer, Value> found)
+            throws IOException {
         try {
-            parse(answer.toByteArray(), found);
-        } catch (IndexOutOfBoundsException e) {
+            read(in, found);
+        } catch (StreamCorruptedException e) {
             throw new RetryException(
                     ClickHouseCodes.ANSWER,
-                    "ClickHouse's answer of "
-                            + answer.length()
-                            + " bytes about TOAST chunks of "
+                    "ClickHouse's answer about TOAST chunks of "
                             + table.label()
-                            + " cannot be read: it is cut off, or something between has changed"
-                            + " it; it is asked for again",
+                            + " cannot be read ("
+                            + e.getMessage()
+                            + "): something between has changed it; it is asked for again",
                     e);
         }
     }
 
-    private static void parse(byte[] all, Map<Integer, Value> found) {
+    private static void read(RowBinaryInput in, Map<Integer, Value> found) throws IOException {
         ColumnBuffer data = ColumnBuffer.of(Scalar.STRING);
-        int at = 0;
-        while (at < all.length) {
-            int id = LittleEndian.getInt(all, at);
-            int chunk = LittleEndian.getInt(all, at + CHUNK);
-            long position = LittleEndian.getLong(all, at + POSITION);
-            int length = LittleEndian.getInt(all, at + LENGTH);
-            data.clear();
-            at = data.appendRowBinary(all, at + DATA);
+        ByteBuilder row = new ByteBuilder(4096);
+        while (!in.isAtEnd()) {
+            row.clear();
+            in.copy(DATA, row);
+            int id = LittleEndian.getInt(row.array(), 0);
+            int chunk = LittleEndian.getInt(row.array(), CHUNK);
+            long position = LittleEndian.getLong(row.array(), POSITION);
+            int length = LittleEndian.getInt(row.array(), LENGTH);
+            data.copyRowBinary(in, row);
             Value value = found.computeIfAbsent(id, _ -> new Value());
             if (chunk == value.chunks) {
                 value.chunks++;
-                value.stored.putBytes(all, at - length, length);
+                value.stored.putBytes(row.array(), row.length() - length, length);
                 value.position = Math.max(value.position, position);
             }
         }

@@ -2,6 +2,8 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.pipeline.encode.OldValues;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /** The newest version of a key that is known: from ClickHouse or from a row encoded just now. */
 final class PreviousVersion implements OldValues {
@@ -39,14 +41,31 @@ final class PreviousVersion implements OldValues {
         return isBelow(other.high, other.low);
     }
 
+    /**
+     * The same version with these of its values.
+     *
+     * @param some block columns that are here, ascending
+     */
+    PreviousVersion only(int[] some) {
+        byte[][] theirs = new byte[some.length][];
+        for (int i = 0; i < some.length; i++) {
+            theirs[i] = values[Arrays.binarySearch(columns, some[i])];
+        }
+        return new PreviousVersion(high, low, deleted, some, theirs);
+    }
+
+    /** In RowBinary form; null if it is not here. */
+    byte @Nullable [] value(int column) {
+        int i = Arrays.binarySearch(columns, column);
+        return i < 0 ? null : values[i];
+    }
+
     @Override
     public boolean append(int column, ByteBuilder out) {
-        for (int i = 0; i < columns.length; i++) {
-            if (columns[i] == column) {
-                out.putBytes(values[i]);
-                return true;
-            }
+        byte[] value = value(column);
+        if (value != null) {
+            out.putBytes(value);
         }
-        return false;
+        return value != null;
     }
 }

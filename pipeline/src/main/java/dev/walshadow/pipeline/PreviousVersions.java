@@ -7,9 +7,11 @@ import dev.walshadow.clickhouse.ClickHouseCodes;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.clickhouse.RowBinaryInput;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.StreamCorruptedException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -70,13 +72,7 @@ final class PreviousVersions {
     private void ask(List<String> literals) throws InterruptedException {
         String sql = statement(literals);
         services.reachability()
-                .until(
-                        table,
-                        () -> {
-                            ByteBuilder body = new ByteBuilder(64 << 10);
-                            services.client().readRowBinary(sql, in -> readAll(in, body));
-                            parse(body.toByteArray());
-                        });
+                .until(table, () -> services.client().readRowBinary(sql, this::read));
         services.metrics().oldValueLookups.increment();
     }
 
@@ -107,62 +103,47 @@ final class PreviousVersions {
         return sql.append(") LIMIT 1 BY ").append(keys).toString();
     }
 
-    static void readAll(InputStream in, ByteBuilder body) throws IOException {
-        body.clear();
-        while (true) {
-            body.ensure(16 << 10);
-            int room = body.capacity() - body.length();
-            int got = in.read(body.array(), body.length(), room);
-            if (got < 0) {
-                return;
-            }
-            body.setLength(body.length() + got);
-        }
-    }
-
     /** Nothing of an answer that is cut off or is none counts: it is asked for again. */
-    private void parse(byte[] answer) {
+    private void read(InputStream answer) throws IOException {
         Map<String, PreviousVersion> rows = new HashMap<>();
         try {
-            parse(answer, rows);
-        } catch (IndexOutOfBoundsException e) {
+            read(new RowBinaryInput(answer), rows);
+        } catch (StreamCorruptedException e) {
             throw new RetryException(
                     ClickHouseCodes.ANSWER,
-                    "ClickHouse's answer of "
-                            + answer.length
-                            + " bytes about earlier versions of rows of "
+                    "ClickHouse's answer about earlier versions of rows of "
                             + table.label()
-                            + " cannot be read: it is cut off, or something between has"
-                            + " changed it; it is asked for again",
+                            + " cannot be read ("
+                            + e.getMessage()
+                            + "): something between has changed it; it is asked for again",
                     e);
         }
         found.putAll(rows);
     }
 
-    private void parse(byte[] all, Map<String, PreviousVersion> rows) {
+    private void read(RowBinaryInput in, Map<String, PreviousVersion> rows) throws IOException {
         List<ClickHouseType> types = mapping.blockTypes();
         ColumnBuffer[] keys =
                 mapping.keyTypes().stream().map(ColumnBuffer::of).toArray(ColumnBuffer[]::new);
         ColumnBuffer[] wanted = new ColumnBuffer[columns.length];
         Arrays.setAll(wanted, i -> ColumnBuffer.of(types.get(columns[i])));
-        int at = 0;
-        while (at < all.length) {
-            int start = at;
+        ByteBuilder head = new ByteBuilder(256);
+        while (!in.isAtEnd()) {
+            head.clear();
             for (ColumnBuffer key : keys) {
-                key.clear();
-                at = key.appendRowBinary(all, at);
+                key.copyRowBinary(in, head);
             }
-            String key = new String(all, start, at - start, StandardCharsets.ISO_8859_1);
-            long low = LittleEndian.getLong(all, at);
-            long high = LittleEndian.getLong(all, at + Long.BYTES);
-            at += VERSION_BYTES;
-            boolean deleted = all[at++] != 0;
+            int at = head.length();
+            String key = new String(head.array(), 0, at, StandardCharsets.ISO_8859_1);
+            in.copy(VERSION_BYTES + 1, head);
+            long low = LittleEndian.getLong(head.array(), at);
+            long high = LittleEndian.getLong(head.array(), at + Long.BYTES);
+            boolean deleted = head.array()[at + VERSION_BYTES] != 0;
             byte[][] values = new byte[columns.length][];
             for (int i = 0; i < wanted.length; i++) {
-                int from = at;
-                wanted[i].clear();
-                at = wanted[i].appendRowBinary(all, at);
-                values[i] = Arrays.copyOfRange(all, from, at);
+                ByteBuilder value = ByteBuilder.onDemand(16);
+                wanted[i].copyRowBinary(in, value);
+                values[i] = value.take();
             }
             rows.put(key, new PreviousVersion(high, low, deleted, columns, values));
         }

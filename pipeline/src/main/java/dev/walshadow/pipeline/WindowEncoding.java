@@ -2,6 +2,7 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.QuarantineException;
+import dev.walshadow.clickhouse.ColumnBuffer;
 import dev.walshadow.clickhouse.NativeBlock;
 import dev.walshadow.pipeline.encode.OldValues;
 import dev.walshadow.pipeline.encode.RowEncoder;
@@ -14,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +36,6 @@ final class WindowEncoding implements HeapChanges.Handler {
     private final RowEncoder encoder;
     private final DeferredChange change;
     private final DeferredWindow window;
-    private final ByteBuilder valueBytes = new ByteBuilder(64);
 
     private int[] columns = new int[0];
     private Map<String, PreviousVersion> versions = new HashMap<>();
@@ -160,7 +161,7 @@ final class WindowEncoding implements HeapChanges.Handler {
             completed(batch, tuple, oldKey, key, changed);
         } else {
             if (result == RowEncoder.OK) {
-                remember(key, batch.block);
+                remember(key, batch.block, null);
             } else {
                 batch.tombstones += batch.block.rows() - rowsBefore;
                 forget(key);
@@ -207,12 +208,13 @@ final class WindowEncoding implements HeapChanges.Handler {
         OldValues old =
                 version == null || version.isDeleted() ? fromSource.get(change.place()) : version;
         if (old != null) {
+            PreviousVersion kept = old == version ? version.only(missingColumns()) : null;
             encoder.appendRow(batch.block, tuple, change.meta, window.sources(old));
             services.metrics().oldValueRows.increment();
-            remember(key, batch.block);
+            remember(key, batch.block, kept);
         } else if (services.options().toast() == ToastMode.DISABLED) {
             fill(batch, tuple);
-            remember(key, batch.block);
+            remember(key, batch.block, null);
         } else if (asksSource) {
             forget(key); // it has changed again: that change is yet to come
         } else {
@@ -269,17 +271,24 @@ final class WindowEncoding implements HeapChanges.Handler {
         forget(key);
     }
 
-    /** The row just appended is its key's newest version. */
-    private void remember(String key, TableBlock block) {
+    private int[] missingColumns() {
+        return IntStream.range(0, encoder.missingCount()).map(encoder::missingColumn).toArray();
+    }
+
+    /**
+     * The row just appended is its key's newest version.
+     *
+     * @param kept the values that it took from the version before; null if it took none
+     */
+    private void remember(String key, TableBlock block, @Nullable PreviousVersion kept) {
         if (!window.wants(key)) {
             return;
         }
         NativeBlock rows = block.nativeBlock();
         byte[][] values = new byte[columns.length][];
         for (int i = 0; i < columns.length; i++) {
-            valueBytes.clear();
-            rows.column(columns[i]).rowBinary(block.rows() - 1, valueBytes);
-            values[i] = valueBytes.toByteArray();
+            byte[] known = kept == null ? null : kept.value(columns[i]);
+            values[i] = known == null ? lastValue(rows.column(columns[i])) : known;
         }
         newest(
                 key,
@@ -289,6 +298,12 @@ final class WindowEncoding implements HeapChanges.Handler {
                         false,
                         columns,
                         values));
+    }
+
+    private static byte[] lastValue(ColumnBuffer column) {
+        ByteBuilder value = ByteBuilder.onDemand(16);
+        column.rowBinary(column.rows() - 1, value);
+        return value.take();
     }
 
     private void forget(String key) {

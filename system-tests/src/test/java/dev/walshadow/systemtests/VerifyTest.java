@@ -51,6 +51,47 @@ final class VerifyTest {
         }
     }
 
+    /** On both sides of 1 MB, from where on digests are compared. */
+    @Test
+    void findsASingleByteThatDiffersInALargeValue() throws Exception {
+        try (Installation installation = Installation.start(15)) {
+            installation.execute(
+                    "CREATE TABLE large (id int PRIMARY KEY, v varchar, b bytea)",
+                    "INSERT INTO large SELECT i, repeat('ä', 524280 + i), decode(repeat('5c',"
+                            + " 1048560 + 2 * i), 'hex') FROM generate_series(1, 20) i",
+                    "INSERT INTO large VALUES (21, NULL, NULL)");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            assertThat(installation.verify().reason()).isEmpty();
+            String cut = "concat(substring(%1$s, 1, length(%1$s) - 1), '!')";
+            changeLarge(installation, "id IN (8, 9)", cut.formatted("v") + " AS v, b");
+            changeLarge(installation, "id IN (7, 15)", "v, " + cut.formatted("b") + " AS b");
+            assertThat(installation.verify().results())
+                    .singleElement()
+                    .satisfies(
+                            result ->
+                                    assertThat(result.differences())
+                                            .extracting(each -> each.kind() + " " + each.key())
+                                            .containsExactlyInAnyOrder(
+                                                    "DIFFERENT id=7",
+                                                    "DIFFERENT id=8",
+                                                    "DIFFERENT id=9",
+                                                    "DIFFERENT id=15"));
+        }
+    }
+
+    private static void changeLarge(Installation installation, String which, String columns) {
+        installation
+                .target()
+                .query(
+                        "INSERT INTO public.large (id, v, b, _is_deleted, _version) SELECT id, "
+                                + columns
+                                + ", 0 AS _is_deleted, "
+                                + NEWER
+                                + " FROM public.large WHERE "
+                                + which);
+    }
+
     /** Their rows are nowhere in the WAL; this one cannot even be read. */
     @Test
     void leavesForeignPartitionsOut() throws Exception {

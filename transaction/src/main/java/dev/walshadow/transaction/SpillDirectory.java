@@ -9,6 +9,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.zip.CRC32C;
@@ -72,11 +73,15 @@ final class SpillDirectory {
         return stale;
     }
 
-    /** A file shorter than its header was cut off while it was created: ours, and worthless. */
+    /**
+     * A header that is cut off or of zeros was being written when the process or, since nothing is
+     * fsynced, the machine stopped: such a file says nothing of any cluster, and may go.
+     */
     private void checkIdentity(Path file) throws IOException {
         byte[] header = new byte[SpillLayout.FILE_HEADER_LENGTH];
         try (var in = Files.newInputStream(file)) {
-            if (in.readNBytes(header, 0, header.length) < header.length) {
+            int length = in.readNBytes(header, 0, header.length);
+            if (length < header.length || Arrays.equals(header, new byte[length])) {
                 return;
             }
         }

@@ -159,6 +159,18 @@ final class SpillTest {
         }
     }
 
+    /** A file system may have given the file its length, but not yet its content. */
+    @Test
+    void filesThatAPowerFailureLeftEmptyAreDeleted() throws Exception {
+        for (int length : new int[] {0, 1, SpillLayout.FILE_HEADER_LENGTH, 10_000}) {
+            Files.write(directory.resolve(length + SpillDirectory.SUFFIX), new byte[length]);
+        }
+        try (TransactionBuffer next = buffer(SpillDirectory::openFile)) {
+            assertThat(directory).isEmptyDirectory();
+            assertThat(next.counters().live()).isZero();
+        }
+    }
+
     private void refused(byte[] bytes, int field, String code, String what) throws IOException {
         byte[] changed = bytes.clone();
         changed[field]++;

@@ -347,8 +347,8 @@ public final class Settings {
                     Kind.BYTES,
                     "32MB",
                     "Largest value that arrives exact, and largest sum of a row's values out of"
-                            + " line; at most an eighth of the heap. `tables.oversized` says what"
-                            + " becomes of larger ones.");
+                            + " line; at most a fifth of the heap's part for large objects."
+                            + " `tables.oversized` says what becomes of larger ones.");
     public static final Setting<Long> MEMORY_RECENT_VALUES =
             optional(
                     "memory",

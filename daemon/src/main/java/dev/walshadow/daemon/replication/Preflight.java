@@ -33,6 +33,8 @@ import dev.walshadow.shadow.ShadowBinaries;
 import dev.walshadow.source.replication.ReplicationConnection;
 import dev.walshadow.source.replication.SystemIdentity;
 import dev.walshadow.source.spool.WalSpool;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryType;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -55,8 +57,15 @@ final class Preflight {
     /** Beside what is configured: WAL segments, queues, classes. */
     private static final long OTHER_BYTES = 160L << 20;
 
-    /** The heap has room for so many of the largest values. */
-    private static final int VALUES_IN_HEAP = 8;
+    /**
+     * The part of the heap where large values go has room for so many of the largest: one that is
+     * looked up or printed, one that is assembled from it, its block, one that waits, one that is
+     * under way.
+     */
+    private static final int VALUES_IN_HEAP = 5;
+
+    /** Of a heap for large values, the part for short-lived objects. */
+    private static final int YOUNG_MEGABYTES = 256;
 
     private static final Logger LOG = LoggerFactory.getLogger(Preflight.class);
 
@@ -240,21 +249,35 @@ final class Preflight {
                             + (needed >> 20) * 8 / 7
                             + "m, or lower them");
         }
-        long most = heap / VALUES_IN_HEAP;
+        checkLargestValue();
+    }
+
+    private void checkLargestValue() {
+        long most = roomForLargeObjects() / VALUES_IN_HEAP;
         long value = configuration.get(Settings.MEMORY_VALUE);
         if (value > most) {
             findings.add(
                     DaemonCodes.BAD_CONFIGURATION,
                     "[memory] value is "
                             + (value >> 20)
-                            + " MB, which needs a heap of "
-                            + ((value * VALUES_IN_HEAP) >> 20)
-                            + " MB: start with WALSHADOW_JAVA_OPTIONS=-Xmx"
-                            + ((value * VALUES_IN_HEAP) >> 20)
-                            + "m, or set it to "
+                            + " MB, which the heap has no room for: start with"
+                            + " WALSHADOW_JAVA_OPTIONS='-Xmx"
+                            + (((value * VALUES_IN_HEAP) >> 20) + 2 * YOUNG_MEGABYTES)
+                            + "m -XX:MaxNewSize="
+                            + YOUNG_MEGABYTES
+                            + "m', or set it to "
                             + (most >> 20)
                             + "MB");
         }
+    }
+
+    /** The heap without the part for short-lived objects, which a large one does not fit into. */
+    private static long roomForLargeObjects() {
+        return ManagementFactory.getMemoryPoolMXBeans().stream()
+                .filter(pool -> pool.getType() == MemoryType.HEAP)
+                .mapToLong(pool -> pool.getUsage().getMax())
+                .max()
+                .orElse(Runtime.getRuntime().maxMemory());
     }
 
     /** Without a manifest, a complete or foreign shadow is in the way (I12). */

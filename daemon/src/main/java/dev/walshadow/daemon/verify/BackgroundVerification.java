@@ -198,8 +198,7 @@ public final class BackgroundVerification implements AutoCloseable {
         }
         try (Connection session = with.open(table.databaseOid())) {
             limit(session);
-            ComparedTable compared =
-                    ComparedTables.compared(shape, mapping, SourceRows.from(session, shape));
+            ComparedTable compared = ComparedTables.compared(shape, mapping, session);
             RangeComparison comparison =
                     new RangeComparison(
                             new SourceRows(session),

@@ -32,6 +32,7 @@ public record ComparedTable(
      * @param key part of the target's sorting key
      * @param outOfRange what becomes of values that the target's type cannot hold; null: its
      *     default
+     * @param large its large values are compared as {@link LargeValues} shows them
      * @param transform what is sent instead of the values; null: the values
      */
     public record Column(
@@ -41,6 +42,7 @@ public record ComparedTable(
             String targetName,
             ClickHouseType targetType,
             boolean key,
+            boolean large,
             @Nullable OutOfRange outOfRange,
             @Nullable Transform transform) {
         /** Whether dates and timestamps that ClickHouse cannot hold are NULL. */

@@ -8,6 +8,8 @@ import dev.walshadow.pipeline.mapping.Conversion;
 import dev.walshadow.pipeline.mapping.ResolvedType;
 import dev.walshadow.pipeline.mapping.RowFilter;
 import dev.walshadow.pipeline.mapping.TableMapping;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -41,7 +43,13 @@ final class ComparedTables {
         return mapped.isEmpty() ? null : "columns " + mapped + " are gone on the source";
     }
 
-    static ComparedTable compared(RelationDescriptor relation, TableMapping mapping, String from) {
+    /**
+     * @param session with the table's database
+     */
+    static ComparedTable compared(
+            RelationDescriptor relation, TableMapping mapping, Connection session)
+            throws SQLException {
+        boolean utf8 = SourceRows.hasUtf8(session);
         Map<Integer, AttributeDescriptor> attributes = new HashMap<>();
         relation.attributes().forEach(attribute -> attributes.put(attribute.number(), attribute));
         List<ComparedTable.Column> columns = new ArrayList<>();
@@ -51,20 +59,23 @@ final class ComparedTables {
                 continue;
             }
             ResolvedType type = ResolvedType.of(relation, attribute);
+            String shown = shownType(column, type);
+            boolean key = mapping.isKey(column);
             columns.add(
                     new ComparedTable.Column(
                             attribute.name(),
-                            shownType(column, type),
+                            shown,
                             type == null ? ',' : type.descriptor().delimiter(),
                             column.name(),
                             column.type(),
-                            mapping.isKey(column),
+                            key,
+                            LargeValues.has(column, key, shown, utf8),
                             column.outOfRange(),
                             column.transform()));
         }
         return new ComparedTable(
                 relation.name(),
-                from,
+                SourceRows.from(session, relation),
                 mapping.database(),
                 mapping.table(),
                 mapping.meta().version(),

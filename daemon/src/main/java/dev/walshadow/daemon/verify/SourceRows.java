@@ -178,6 +178,12 @@ final class SourceRows {
         }
     }
 
+    /** Whether text is stored as ClickHouse has it. */
+    static boolean hasUtf8(Connection session) throws SQLException {
+        return "UTF8"
+                .equals(session.unwrap(PGConnection.class).getParameterStatus("server_encoding"));
+    }
+
     /**
      * What the rows of a table that replicate are selected from: its own, not those of tables that
      * inherit from it; those of its partitions, without foreign ones, whose rows are nowhere in the
@@ -245,6 +251,9 @@ final class SourceRows {
 
     private static String expression(ComparedTable.Column column) {
         String name = quoteIdentifier(column.sourceName());
+        if (column.large()) {
+            return LargeValues.source(column, name);
+        }
         String cast =
                 switch (column.sourceType()) {
                     case "money" -> "::numeric";

@@ -191,6 +191,9 @@ final class TargetRows {
         String name = Ddl.identifier(column.targetName());
         ClickHouseType type = column.targetType().bare();
         String shown = isBytes(column) ? hex(name, type) : name;
+        if (column.large()) {
+            return LargeValues.target(name, shown);
+        }
         // the text of an array inside a row is not escaped as that of a string is
         boolean nested = type instanceof ClickHouseType.Array || type instanceof ClickHouseType.Map;
         return nested ? "toString(" + shown + ")" : shown;

@@ -301,9 +301,7 @@ public final class Verification {
             } else {
                 String gap = ComparedTables.uncovered(relation, mapping, tables);
                 if (gap == null) {
-                    compared.add(
-                            ComparedTables.compared(
-                                    relation, mapping, SourceRows.from(session, relation)));
+                    compared.add(ComparedTables.compared(relation, mapping, session));
                     into.notCompared().addAll(ComparedTables.leftOut(relation, mapping));
                 } else {
                     into.setAside().add(name + ": " + gap);

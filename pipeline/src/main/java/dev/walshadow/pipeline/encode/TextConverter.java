@@ -1,5 +1,6 @@
 package dev.walshadow.pipeline.encode;
 
+import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.clickhouse.StringColumn;
 import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
 import java.nio.ByteBuffer;
@@ -12,14 +13,23 @@ import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** Brings text to UTF-8. Not thread safe. Only text that is not ASCII in a charset allocates. */
+/**
+ * Brings text to UTF-8. Not thread safe. Text that is not ASCII in a charset goes through buffers
+ * of fixed size; what is longer than those is decoded twice, first for its length, so that a value
+ * takes no memory besides its column's.
+ */
 final class TextConverter {
+    private static final int PIECE_CHARACTERS = 8192;
+    private static final int BYTES_PER_CHARACTER = 3;
+    private static final long MALFORMED = -1;
+
     private final boolean utf8;
     private final @Nullable CharsetDecoder source;
     private final CharsetEncoder target = StandardCharsets.UTF_8.newEncoder();
     private final CharsetDecoder validator = StandardCharsets.UTF_8.newDecoder();
-    private CharBuffer characters = CharBuffer.allocate(0);
-    private byte[] converted = {};
+    private final CharBuffer characters = CharBuffer.allocate(PIECE_CHARACTERS);
+    private final ByteBuffer converted =
+            ByteBuffer.allocate(PIECE_CHARACTERS * BYTES_PER_CHARACTER);
     private final PolicyCounts counts;
 
     TextConverter(SourceEncoding encoding, PolicyCounts counts) {
@@ -35,29 +45,27 @@ final class TextConverter {
      * Appends the text as UTF-8.
      *
      * @return false if bytes had to be replaced, so that the result is not unique to its source
+     * @throws ByteBuilder.FullException if the column cannot hold it; it is unchanged
      */
     boolean append(byte[] bytes, int offset, int length, StringColumn out) {
         if (utf8 || isAscii(bytes, offset, length)) {
             out.append(bytes, offset, length);
             return true;
         }
-        if (source == null) {
-            if (!decodes(validator, bytes, offset, length)) {
+        ByteBuffer text = ByteBuffer.wrap(bytes, offset, length);
+        CharsetDecoder decoder = source;
+        if (decoder == null) {
+            if (convert(validator, text, Integer.MAX_VALUE, null) == MALFORMED) {
                 counts.add(Policy.INVALID_TEXT);
             }
             out.append(bytes, offset, length);
             return true;
         }
-        boolean valid = decodes(source, bytes, offset, length);
+        boolean valid = append(decoder, text, Integer.MAX_VALUE, out);
         if (!valid) {
             counts.add(Policy.INVALID_TEXT);
-            source.onMalformedInput(CodingErrorAction.REPLACE);
-            source.onUnmappableCharacter(CodingErrorAction.REPLACE);
-            decodes(source, bytes, offset, length);
-            source.onMalformedInput(CodingErrorAction.REPORT);
-            source.onUnmappableCharacter(CodingErrorAction.REPORT);
+            appendReplacing(decoder, text, Integer.MAX_VALUE, out);
         }
-        encode(out);
         return valid;
     }
 
@@ -66,20 +74,12 @@ final class TextConverter {
      * its last character may be cut off.
      */
     void appendCut(byte[] bytes, int length, int most, StringColumn out) {
-        if (source == null) {
+        CharsetDecoder decoder = source;
+        if (decoder == null) {
             out.append(bytes, 0, end(bytes, length, most));
-            return;
+        } else {
+            appendReplacing(decoder, ByteBuffer.wrap(bytes, 0, length), most, out);
         }
-        source.onMalformedInput(CodingErrorAction.REPLACE);
-        source.onUnmappableCharacter(CodingErrorAction.REPLACE);
-        decodes(source, bytes, 0, length);
-        source.onMalformedInput(CodingErrorAction.REPORT);
-        source.onUnmappableCharacter(CodingErrorAction.REPORT);
-        int characterCount = Character.codePointCount(characters, 0, characters.length());
-        if (characterCount > most) {
-            characters.limit(Character.offsetByCodePoints(characters, 0, most));
-        }
-        encode(out);
     }
 
     /** Where the character behind the first {@code most} begins in UTF-8. */
@@ -102,31 +102,87 @@ final class TextConverter {
         return all >= 0;
     }
 
-    /** Decodes into {@link #characters}; false at the first byte that does not belong. */
-    private boolean decodes(CharsetDecoder decoder, byte[] bytes, int offset, int length) {
-        if (characters.capacity() < length + 1) {
-            characters = CharBuffer.allocate(Math.max(length + 1, characters.capacity() * 2));
+    private void appendReplacing(
+            CharsetDecoder decoder, ByteBuffer text, int most, StringColumn out) {
+        decoder.onMalformedInput(CodingErrorAction.REPLACE);
+        decoder.onUnmappableCharacter(CodingErrorAction.REPLACE);
+        try {
+            append(decoder, text, most, out);
+        } finally {
+            decoder.onMalformedInput(CodingErrorAction.REPORT);
+            decoder.onUnmappableCharacter(CodingErrorAction.REPORT);
         }
-        characters.clear();
-        decoder.reset();
-        CoderResult result =
-                decoder.decode(ByteBuffer.wrap(bytes, offset, length), characters, true);
-        if (result.isUnderflow()) {
-            result = decoder.flush(characters);
-        }
-        characters.flip();
-        return result.isUnderflow();
     }
 
-    private void encode(StringColumn out) {
-        int most = characters.remaining() * 3;
-        if (converted.length < most) {
-            converted = new byte[most * 2];
+    /** False, with nothing appended, if the decoder reports bytes that do not belong. */
+    private boolean append(CharsetDecoder decoder, ByteBuffer text, int most, StringColumn out) {
+        long length = convert(decoder, text, most, null);
+        if (length == MALFORMED) {
+            return false;
         }
-        ByteBuffer buffer = ByteBuffer.wrap(converted);
+        ByteBuilder body = out.begin(length);
+        if (length == converted.position()) {
+            body.putBytes(converted.array(), 0, converted.position()); // it was one piece
+        } else {
+            convert(decoder, text, most, body);
+        }
+        return true;
+    }
+
+    /**
+     * Converts piece by piece; the last one stays in {@link #converted}.
+     *
+     * @param most characters
+     * @param out null: only the length is wanted
+     * @return bytes in UTF-8, or {@link #MALFORMED} where the decoder reports
+     */
+    private long convert(
+            CharsetDecoder decoder, ByteBuffer text, int most, @Nullable ByteBuilder out) {
+        ByteBuffer in = text.duplicate();
+        decoder.reset();
+        characters.clear();
+        converted.clear();
+        long length = 0;
+        int left = most;
+        boolean last = false;
+        while (!last && left > 0) {
+            CoderResult result = decoder.decode(in, characters, true);
+            if (result.isUnderflow()) {
+                result = decoder.flush(characters);
+            }
+            if (result.isError()) {
+                return MALFORMED;
+            }
+            last = result.isUnderflow();
+            characters.flip();
+            left -= encode(left, last);
+            characters.compact();
+            length += converted.position();
+            if (out != null) {
+                out.putBytes(converted.array(), 0, converted.position());
+            }
+        }
+        return length;
+    }
+
+    /** Fills {@link #converted} with at most so many characters; returns how many they are. */
+    private int encode(int most, boolean last) {
+        int limit = characters.limit();
+        int end = limit;
+        if (!last && end > 0 && Character.isHighSurrogate(characters.get(end - 1))) {
+            end--; // its other half is in the next piece
+        }
+        int count = Character.codePointCount(characters, 0, end);
+        if (count > most) {
+            end = Character.offsetByCodePoints(characters, 0, most);
+            count = most;
+        }
+        converted.clear();
+        characters.limit(end);
         target.reset();
-        target.encode(characters, buffer, true);
-        target.flush(buffer);
-        out.append(converted, 0, buffer.position());
+        target.encode(characters, converted, true);
+        target.flush(converted);
+        characters.limit(limit);
+        return count;
     }
 }

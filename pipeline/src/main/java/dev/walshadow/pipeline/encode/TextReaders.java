@@ -12,6 +12,9 @@ import dev.walshadow.postgres.value.ValueCodec;
 
 /** Readers into String columns, and of numeric. */
 final class TextReaders {
+    /** Memory of a larger value is given back. */
+    private static final int KEPT_CAPACITY = 1 << 20;
+
     private TextReaders() {}
 
     /** bytea: the bytes themselves. */
@@ -68,19 +71,31 @@ final class TextReaders {
     static final class Rendered extends ValueReader {
         private final ValueCodec codec;
         private final Characters characters;
-        private final ByteBuilder text;
+        private final int limit;
+        private ByteBuilder text;
 
         Rendered(ValueCodec codec, Characters characters, ValueLimit limit) {
             this.codec = codec;
             this.characters = characters;
-            this.text = ByteBuilder.onDemand(256, limit.bytes());
+            this.limit = limit.bytes();
+            this.text = nothing();
         }
 
         @Override
         boolean append(byte[] bytes, int offset, int length, ColumnBuffer out) {
             text.clear();
-            codec.appendText(bytes, offset, length, text);
-            return characters.append(text.array(), 0, text.length(), out);
+            try {
+                codec.appendText(bytes, offset, length, text);
+                return characters.append(text.array(), 0, text.length(), out);
+            } finally {
+                if (text.capacity() > KEPT_CAPACITY) {
+                    text = nothing();
+                }
+            }
+        }
+
+        private ByteBuilder nothing() {
+            return ByteBuilder.onDemand(256, limit);
         }
     }
 

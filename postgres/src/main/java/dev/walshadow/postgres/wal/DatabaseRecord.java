@@ -46,6 +46,9 @@ public final class DatabaseRecord {
         if (!whole) {
             throw record.corrupt("a database record is cut off");
         }
+        if (databaseOid() == 0) {
+            throw record.corrupt("a database record names database 0");
+        }
     }
 
     public int operation() {

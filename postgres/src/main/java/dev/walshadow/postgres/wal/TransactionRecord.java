@@ -72,6 +72,18 @@ public final class TransactionRecord {
             }
             default -> throw record.corrupt("unknown transaction record type " + operation);
         }
+        checkXids(record);
+    }
+
+    /** Xid 0 is none: whoever keeps xids may trust that it is not among these. */
+    private void checkXids(WalRecord record) {
+        boolean none = (operation == XLOG_XACT_ASSIGNMENT ? topLevelXid : xid) == 0;
+        for (int i = 0; i < subxactCount; i++) {
+            none |= subxact(i) == 0;
+        }
+        if (none && operation != XLOG_XACT_INVALIDATIONS) {
+            throw record.corrupt("a transaction record names xid 0");
+        }
     }
 
     private void clear(WalRecord wrapped) {

@@ -144,6 +144,9 @@ public final class WalRecord {
         if (end - at != total) {
             throw corrupt("headers promise " + total + " bytes behind them, found " + (end - at));
         }
+        if (topLevelXid != 0 && xid() == 0) {
+            throw corrupt("a subtransaction of xid " + topLevelXid + " without an xid of its own");
+        }
         placeData(at);
     }
 

@@ -1,9 +1,11 @@
 package dev.walshadow.postgres.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.HaltException;
+import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.RelationLocator;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -46,6 +48,46 @@ class TransactionRecordTest {
         out.putInt(database);
         out.putInt(object);
         out.putInt(0);
+    }
+
+    /** What keeps xids by their number has no place for it. */
+    @Test
+    void refusesXidZero() {
+        byte[] commit = new byte[Long.BYTES];
+        byte[] subtransaction = commitPrepared(17);
+        LittleEndian.putInt(subtransaction, 24, 0);
+        byte[] second = commitPrepared(17);
+        LittleEndian.putInt(second, second.length - 26, 0);
+        ByteBuilder assignment = new ByteBuilder(16);
+        for (int each : new int[] {900, 1, 0}) {
+            assignment.putInt(each);
+        }
+        ByteBuilder top = new ByteBuilder(16);
+        for (int each : new int[] {0, 1, 900}) {
+            top.putInt(each);
+        }
+        refused(new RecordBuilder().xid(0), 0, commit);
+        refused(new RecordBuilder(), 0xB0, subtransaction);
+        refused(new RecordBuilder(), 0xB0, second);
+        refused(
+                new RecordBuilder(),
+                TransactionRecordLayout.XLOG_XACT_ASSIGNMENT,
+                assignment.toByteArray());
+        refused(
+                new RecordBuilder(),
+                TransactionRecordLayout.XLOG_XACT_ASSIGNMENT,
+                top.toByteArray());
+        assertThatThrownBy(() -> new RecordBuilder().xid(0).topLevel(900).wrapped())
+                .isInstanceOf(HaltException.class)
+                .hasMessageContaining("without an xid of its own");
+    }
+
+    private static void refused(RecordBuilder builder, int info, byte[] main) {
+        WalRecord record =
+                builder.kind(ResourceManager.TRANSACTION, info).main(main).wrapped();
+        assertThatThrownBy(() -> new TransactionRecord(17).wrap(record))
+                .isInstanceOf(HaltException.class)
+                .hasMessageContaining("xid 0");
     }
 
     @ParameterizedTest
