@@ -3,6 +3,7 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseCodes;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ColumnBuffer;
@@ -67,16 +68,19 @@ final class PreviousVersions {
         return found;
     }
 
+    /** Every shard: a key is on one of them. */
     private void ask(List<String> literals) throws InterruptedException {
         String sql = statement(literals);
-        services.reachability()
-                .until(
-                        table,
-                        () -> {
-                            ByteBuilder body = new ByteBuilder(64 << 10);
-                            services.client().readRowBinary(sql, in -> readAll(in, body));
-                            parse(body.toByteArray());
-                        });
+        for (ClickHouseClient shard : services.client().shards()) {
+            services.reachability()
+                    .until(
+                            table,
+                            () -> {
+                                ByteBuilder body = new ByteBuilder(64 << 10);
+                                shard.readRowBinary(sql, in -> readAll(in, body));
+                                parse(body.toByteArray());
+                            });
+        }
         services.metrics().oldValueLookups.increment();
     }
 

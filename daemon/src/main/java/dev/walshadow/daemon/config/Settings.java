@@ -73,6 +73,14 @@ public final class Settings {
                     "The target's HTTP interface, `http://[user:password@]host:8123` or https;"
                         + " several replicas as `host:8123,host:8123`, of which the next is used"
                         + " when one cannot serve.");
+    public static final Setting<List<String>> CLICKHOUSE_SHARDS =
+            optional(
+                    "clickhouse",
+                    "shards",
+                    Kind.urls(),
+                    "[]",
+                    "In place of `url`: two or more shards, each as in `url`, each with the rows whose"
+                        + " keys' hashes are its own. Their number and order stay as they are.");
     public static final Setting<String> CLICKHOUSE_USER =
             optional("clickhouse", "user", Kind.TEXT, "default", "User in ClickHouse.");
     public static final Setting<String> CLICKHOUSE_PASSWORD =
@@ -113,7 +121,8 @@ public final class Settings {
                     Kind.TEXT,
                     null,
                     "Name of a ClickHouse cluster of one shard: tables are replicated, and DDL is"
-                            + " done on all replicas.");
+                            + " done on all replicas. Of several `shards` the name of each one's,"
+                            + " separated by commas.");
     public static final Setting<String> CLICKHOUSE_QUORUM =
             optional(
                     "clickhouse",
@@ -482,6 +491,7 @@ public final class Settings {
                     SOURCE_SIGNALS,
                     SOURCE_CONFIG_SCHEMA,
                     CLICKHOUSE_URL,
+                    CLICKHOUSE_SHARDS,
                     CLICKHOUSE_USER,
                     CLICKHOUSE_PASSWORD,
                     CLICKHOUSE_PASSWORD_FILE,
