@@ -227,8 +227,8 @@ final class ShardDdl {
         if (comment == null || names.isMarkOf(table, comment)) {
             return;
         }
-        if (names.isView(comment)) {
-            views.makeRoom(name);
+        if (names.isOurs(comment) && TargetNames.isCompanionMark(comment)) {
+            views.makeRoom(name, comment);
             return;
         }
         if (names.isOurs(comment)) {

@@ -22,6 +22,7 @@ public final class TargetRemoval {
     private final Set<TargetName> tables = new LinkedHashSet<>();
 
     private final Set<TargetName> views = new LinkedHashSet<>();
+    private final Set<TargetName> distributed = new LinkedHashSet<>();
 
     /** Inside of it: what a load or an exchange was about to make. */
     private final Set<TargetName> scratch = new LinkedHashSet<>();
@@ -65,6 +66,9 @@ public final class TargetRemoval {
         if (TargetNames.isViewMark(comment)) {
             return views;
         }
+        if (TargetNames.isDistributedMark(comment)) {
+            return distributed;
+        }
         return name.database().equals(metadataDatabase) ? scratch : tables;
     }
 
@@ -73,9 +77,16 @@ public final class TargetRemoval {
         return views.stream().map(TargetName::toString).toList();
     }
 
+    /** Distributed tables, which have no rows of their own, with their databases. */
+    public List<String> distributed() {
+        return distributed.stream().map(TargetName::toString).toList();
+    }
+
+    /** The Distributed tables too. */
     public void dropViews() {
-        views.forEach(view ->
-                shards.forEach(shard -> shard.execute(TargetViews.dropping(view))));
+        Companion kind = new Companion.CurrentRows(ViewNames.NONE, null);
+        views.forEach(view -> shards.forEach(shard -> shard.execute(kind.drop(view))));
+        distributed.forEach(this::drop);
     }
 
     /** Tables with replicated rows, with their databases. */

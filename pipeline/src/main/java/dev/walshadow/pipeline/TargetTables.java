@@ -22,6 +22,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -66,7 +67,7 @@ public final class TargetTables {
         this.names =
                 new TargetNames(
                         options.metadataDatabase(), options.systemIdentifier(), tables::get);
-        this.views = new TargetViews(client, options.views(), names, tables::get);
+        this.views = views(client, options);
         this.markers = new Markers(client, options.metadataDatabase(), options.systemIdentifier());
         this.sequences =
                 new SequenceTable(client, options.metadataDatabase(), options.systemIdentifier());
@@ -77,6 +78,15 @@ public final class TargetTables {
                         options.systemIdentifier(),
                         options.sourceName());
         this.ledger = new TableLedger(metadata);
+    }
+
+    /** The first reads the tables, each further one what the one before it is. */
+    private TargetViews views(ClickHouseClient client, TargetOptions options) {
+        TargetViews views = null;
+        for (Companion kind : options.companions()) {
+            views = new TargetViews(client, kind, views, names, tables::get);
+        }
+        return Objects.requireNonNull(views);
     }
 
     /**

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.testkit.Installation;
 import dev.walshadow.testkit.MixedLoad;
+import dev.walshadow.testkit.cluster.ReplicaFront;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
@@ -193,6 +194,97 @@ final class ShardsTest {
             installation.awaitStreaming();
             requireEqual(installation);
         }
+    }
+
+    /** Statements of a cluster: each is parsed by ClickHouse as it is, and carried out without it. */
+    @Test
+    void tablesThatReadAllShardsFollowTheirTables() throws Exception {
+        try (Installation installation = Installation.startSharded(major(), 2);
+                ReplicaFront left = new ReplicaFront(installation.targets().get(0).url(), "left");
+                ReplicaFront right =
+                        new ReplicaFront(installation.targets().get(1).url(), "right")) {
+            installation.configure(
+                    "clickhouse",
+                    "shards = [\"http://%s\", \"http://%s\"]"
+                            .formatted(left.address(), right.address()));
+            installation.configure("clickhouse", "cluster = \"left, right\"");
+            installation.configure("[tables]\nviews = \"{database}.{table}_now\"\n");
+            assertThat(installation.command("check").output()).contains("WS-1901");
+            installation.configure("tables", "distributed = \"{database}.{table}_all\"");
+            installation.configure("tables", "on_drop = \"drop\"");
+            assertThat(installation.command("check").output()).contains("distributed_cluster");
+            installation.configure("clickhouse", "distributed_cluster = \"al\"");
+            assertThat(installation.command("check").output()).contains("WS-1970");
+            installation.configure("clickhouse", "distributed_cluster = \"all\"");
+            installation.execute(
+                    "CREATE TABLE a (id int, k text, v text, PRIMARY KEY (id, k))",
+                    "INSERT INTO a SELECT g, 'k', 'v' FROM generate_series(1, 100) g",
+                    "CREATE TABLE real (f float8 PRIMARY KEY)",
+                    "CREATE TABLE keyless (v int)",
+                    "INSERT INTO keyless SELECT generate_series(1, 50)");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            requireEqual(installation);
+            requireBeside(
+                    installation, "a_all a_now keyless_all keyless_now real_all real_now");
+            assertThat(beside(installation, "a_all"))
+                    .isEqualTo("id k v _version _is_deleted _commit_ts _xid");
+
+            installation.execute(
+                    "ALTER TABLE a RENAME COLUMN k TO key",
+                    "ALTER TABLE a DROP COLUMN v",
+                    "ALTER TABLE a ADD COLUMN w int DEFAULT 1",
+                    "ALTER TABLE keyless RENAME TO renamed",
+                    "DELETE FROM a WHERE id > 50",
+                    "DROP TABLE real");
+            requireEqual(installation);
+            requireBeside(installation, "a_all a_now renamed_all renamed_now");
+            assertThat(beside(installation, "a_all"))
+                    .isEqualTo("id key w _version _is_deleted _commit_ts _xid");
+            assertThat(beside(installation, "a_now")).isEqualTo("id key w");
+            long rows = 0;
+            for (EmbeddedClickHouse shard : installation.targets()) {
+                rows += Long.parseLong(shard.query("SELECT count() FROM public.a_now").strip());
+            }
+            assertThat(rows).isEqualTo(50);
+
+            // one of the two is lost while no daemon runs
+            installation.stopDaemon();
+            installation.targets().get(1).query("DROP TABLE public.a_all SYNC");
+            installation.startDaemon();
+            requireBeside(installation, "a_all a_now renamed_all renamed_now");
+            installation.stopDaemon();
+            assertThat(installation.command("uninstall", "--yes").output())
+                    .contains("drop the Distributed table public.a_all");
+            requireBeside(installation, "");
+            assertThat(left.wrong()).isEmpty();
+            assertThat(right.wrong()).isEmpty();
+        }
+    }
+
+    /** What stands beside the tables, the same on every shard. */
+    private static void requireBeside(Installation installation, String names) {
+        for (EmbeddedClickHouse shard : installation.targets()) {
+            assertThat(
+                            shard.query(
+                                            "SELECT arrayStringConcat(arraySort(groupArray(name)),"
+                                                    + " ' ') FROM system.tables WHERE database ="
+                                                    + " 'public' AND engine IN ('View', 'Merge')")
+                                    .strip())
+                    .isEqualTo(names);
+        }
+    }
+
+    private static String beside(Installation installation, String name) {
+        return installation
+                .targets()
+                .get(1)
+                .query(
+                        "SELECT arrayStringConcat(groupArray(name), ' ') FROM (SELECT name FROM"
+                                + " system.columns WHERE database = 'public' AND table = '"
+                                + name
+                                + "' ORDER BY position)")
+                .strip();
     }
 
     private static void requireEqual(Installation installation) throws Exception {

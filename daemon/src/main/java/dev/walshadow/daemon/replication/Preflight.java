@@ -428,6 +428,9 @@ final class Preflight {
     private TargetTables checkTarget(ClickHouseClient client, TableSelection selection) {
         Targets.ping(configuration);
         client.shards().forEach(this::checkShard);
+        configuration
+                .find(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER)
+                .ifPresent(name -> ClusterCheck.distributed(client, name, findings));
         long identifier = identity == null ? 0 : identity.systemIdentifier();
         FollowedDatabases known = followed;
         TargetTables tables =

@@ -8,6 +8,7 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
+import dev.walshadow.pipeline.Companion.Distributed;
 import dev.walshadow.pipeline.TargetOptions;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.ToastMode;
@@ -63,10 +64,23 @@ public final class Targets {
         require(
                 url.isPresent() != shards.size() > 1,
                 "either [clickhouse] url names the ClickHouse, or [clickhouse] shards two or more");
+        boolean distributed = !configuration.get(Settings.TABLES_DISTRIBUTED).isEmpty();
         require(
-                shards.isEmpty() || configuration.get(Settings.TABLES_VIEWS).isEmpty(),
-                "[tables] views would each show one shard's rows; leave it out with [clickhouse]"
+                !distributed || !shards.isEmpty(),
+                "[tables] distributed reads several shards; set [clickhouse] shards");
+        require(
+                !distributed
+                        || configuration.find(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER).isPresent(),
+                "[tables] distributed needs [clickhouse] distributed_cluster, the cluster of all"
                         + " shards");
+        String views = configuration.get(Settings.TABLES_VIEWS);
+        require(
+                shards.isEmpty() || distributed || views.isEmpty(),
+                "[tables] views would each show one shard's rows: set [tables] distributed too, and"
+                        + " they show the rows of all");
+        require(
+                views.isEmpty() || !views.equals(configuration.get(Settings.TABLES_DISTRIBUTED)),
+                "[tables] views and distributed must be different names");
         List<String> urls = shards.isEmpty() ? List.of(url.orElseThrow()) : shards;
         List<String> clusters = clusters(configuration, shards.size());
         List<ClickHouseOptions> all = new ArrayList<>();
@@ -192,7 +206,18 @@ public final class Targets {
                                 configuration
                                         .get(Settings.TABLES_ON_EXISTING)
                                         .toUpperCase(Locale.ROOT)),
-                        new ViewNames(configuration.get(Settings.TABLES_VIEWS))));
+                        new ViewNames(configuration.get(Settings.TABLES_VIEWS)),
+                        distributed(configuration)));
+    }
+
+    /** What reads all shards; null: nothing does. */
+    private static @Nullable Distributed distributed(Configuration configuration) {
+        String names = configuration.get(Settings.TABLES_DISTRIBUTED);
+        return names.isEmpty()
+                ? null
+                : new Distributed(
+                        new ViewNames(names),
+                        configuration.get(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER));
     }
 
     /**
