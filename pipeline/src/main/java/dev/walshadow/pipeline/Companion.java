@@ -23,6 +23,9 @@ public sealed interface Companion {
     /** By which its comment is told from others of ours. */
     String word();
 
+    /** By which name it reads; empty: its table's own. */
+    String reads();
+
     /** The columns that it has beside a table of this mapping. */
     List<Column> columns(TableMapping mapping);
 
@@ -80,10 +83,14 @@ public sealed interface Companion {
             return mapping.columns().stream().map(Column::of).toList();
         }
 
-        /** Another name in between is another definition. */
+        @Override
+        public String reads() {
+            return over == null ? "" : over.names().pattern();
+        }
+
         @Override
         public String detail(TableMapping mapping, List<Column> columns) {
-            return over == null ? "" : over.names().pattern();
+            return "";
         }
 
         @Override
@@ -126,6 +133,11 @@ public sealed interface Companion {
         @Override
         public String word() {
             return "distributed";
+        }
+
+        @Override
+        public String reads() {
+            return cluster;
         }
 
         @Override

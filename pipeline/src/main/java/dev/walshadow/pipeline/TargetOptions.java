@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param loadsAdded the existing rows of tables that are added later are loaded
  * @param onExisting what becomes of tables that are where ours are to be
  * @param views how the views of current rows are called
- * @param distributed what reads all shards; null: nothing does
+ * @param distributed what reads all shards; null: there is one
  */
 public record TargetOptions(
         String metadataDatabase,
@@ -77,7 +77,8 @@ public record TargetOptions(
         if (distributed != null) {
             all.add(distributed);
         }
-        all.add(new Companion.CurrentRows(views, distributed));
+        boolean local = distributed == null || distributed.names().isNone();
+        all.add(new Companion.CurrentRows(views, local ? null : distributed));
         return all;
     }
 

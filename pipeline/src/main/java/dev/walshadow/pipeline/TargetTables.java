@@ -115,12 +115,14 @@ public final class TargetTables {
 
     /** What {@link #attach} would refuse, each with its remedy. Changes nothing. */
     public List<String> problems(Collection<RelationDescriptor> selected) {
-        Set<String> problems = new LinkedHashSet<>();
+        List<String> problems = new ArrayList<>();
         for (ClickHouseClient shard : client.shards()) {
-            problems.addAll(
-                    new AttachCheck(shard, options, ledger.rows(), unfinished).problems(selected));
+            String where = client.isSharded() ? " (on the shard " + shard.endpoint() + ")" : "";
+            new AttachCheck(shard, options, ledger.rows(), unfinished)
+                    .problems(selected)
+                    .forEach(problem -> problems.add(problem + where));
         }
-        return List.copyOf(problems);
+        return problems;
     }
 
     /**

@@ -385,11 +385,11 @@ final class TargetViews {
         views.put(table.key(), new View(name, digest, content));
     }
 
-    private static String digest(TargetName place, Content content) {
+    private String digest(TargetName place, Content content) {
         CRC32C crc = new CRC32C();
         String text = place + " " + content.columns();
-        String detail = content.detail().isEmpty() ? "" : " " + content.detail();
-        crc.update((text + detail).getBytes(StandardCharsets.UTF_8));
+        String more = kind.reads() + " " + content.detail();
+        crc.update((more.isBlank() ? text : text + " " + more).getBytes(StandardCharsets.UTF_8));
         return String.format(Locale.ROOT, "%08x", crc.getValue());
     }
 

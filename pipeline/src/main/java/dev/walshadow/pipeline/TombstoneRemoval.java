@@ -74,7 +74,9 @@ final class TombstoneRemoval {
         try {
             if (isSettled(table)) { // also now that nobody else changes it
                 for (ClickHouseClient shard : services.client().shards()) {
-                    new Run(shard, table, below).run(percent);
+                    if (!table.isWanted()) {
+                        new Run(shard, table, below).run(percent);
+                    }
                 }
             }
         } finally {

@@ -210,14 +210,13 @@ public final class Targets {
                         distributed(configuration)));
     }
 
-    /** What reads all shards; null: nothing does. */
+    /** What reads all shards; null: there is one. */
     private static @Nullable Distributed distributed(Configuration configuration) {
-        String names = configuration.get(Settings.TABLES_DISTRIBUTED);
-        return names.isEmpty()
+        return configuration.get(Settings.CLICKHOUSE_SHARDS).isEmpty()
                 ? null
                 : new Distributed(
-                        new ViewNames(names),
-                        configuration.get(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER));
+                        new ViewNames(configuration.get(Settings.TABLES_DISTRIBUTED)),
+                        configuration.find(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER).orElse(""));
     }
 
     /**
