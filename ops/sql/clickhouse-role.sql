@@ -26,3 +26,6 @@ GRANT walshadow_writer TO walshadow;
 --   GRANT CLUSTER ON *.* TO walshadow_writer;
 --   GRANT SELECT ON system.clusters TO walshadow_writer;
 --   GRANT SELECT ON system.macros TO walshadow_writer;
+
+-- with [tables] distributed, besides:
+--   GRANT REMOTE ON *.* TO walshadow_writer;

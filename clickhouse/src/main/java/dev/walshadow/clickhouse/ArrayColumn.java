@@ -4,6 +4,7 @@ import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Arrays;
 
 /** Cumulative element counts before the elements. */
 public final class ArrayColumn extends ColumnBuffer {
@@ -104,5 +105,25 @@ public final class ArrayColumn extends ColumnBuffer {
     public void writeTo(OutputStream out) throws IOException {
         out.write(ends.array(), 0, ends.length());
         elements.writeTo(out);
+    }
+
+    @Override
+    void writeTo(OutputStream out, short[] places, int place) throws IOException {
+        int rows = rows();
+        ByteBuilder chosen = new ByteBuilder(Math.max(1, ends.length()));
+        short[] ofElements = new short[elements.rows()];
+        long count = 0;
+        int start = 0;
+        for (int row = 0; row < rows; row++) {
+            int end = startOf(row + 1);
+            Arrays.fill(ofElements, start, end, places[row]);
+            if (places[row] == place) {
+                count += end - start;
+                chosen.putLong(count);
+            }
+            start = end;
+        }
+        out.write(chosen.array(), 0, chosen.length());
+        elements.writeTo(out, ofElements, place);
     }
 }

@@ -11,6 +11,7 @@ import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.WalshadowException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,6 +34,8 @@ import org.slf4j.LoggerFactory;
  * </ul>
  *
  * <p>ClickHouse's own code is found by {@link ServerError#codeOf}.
+ *
+ * <p>Of several shards each has a client, and the first shard's knows the others ({@link #shards}).
  */
 public final class ClickHouseClient implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClickHouseClient.class);
@@ -40,8 +43,53 @@ public final class ClickHouseClient implements AutoCloseable {
 
     private volatile Connection connection;
 
+    /** Of the shards behind the first one. */
+    private final List<ClickHouseClient> others;
+
     public ClickHouseClient(ClickHouseOptions options) {
+        this(options, List.of());
+    }
+
+    private ClickHouseClient(ClickHouseOptions options, List<ClickHouseClient> others) {
         this.connection = new Connection(options);
+        this.others = others;
+    }
+
+    /**
+     * The client of the first of several shards, which knows the others.
+     *
+     * @param shards how to reach each; one at least
+     */
+    public static ClickHouseClient ofShards(List<ClickHouseOptions> shards) {
+        List<ClickHouseClient> others = new ArrayList<>();
+        try {
+            for (ClickHouseOptions other : shards.subList(1, shards.size())) {
+                others.add(new ClickHouseClient(other));
+            }
+            return new ClickHouseClient(shards.getFirst(), List.copyOf(others));
+        } catch (RuntimeException e) {
+            others.forEach(ClickHouseClient::close);
+            throw e;
+        }
+    }
+
+    /**
+     * A client for each shard in their order, this one first. What is asked of this one goes to the
+     * first shard only.
+     */
+    public List<ClickHouseClient> shards() {
+        if (others.isEmpty()) {
+            return List.of(this);
+        }
+        List<ClickHouseClient> all = new ArrayList<>(others.size() + 1);
+        all.add(this);
+        all.addAll(others);
+        return all;
+    }
+
+    /** Whether rows lie on several shards. */
+    public boolean isSharded() {
+        return !others.isEmpty();
     }
 
     /** How to reach ClickHouse at a time. Closed when it is not used any more. */
@@ -188,16 +236,51 @@ public final class ClickHouseClient implements AutoCloseable {
      */
     public long insert(
             String database, String table, List<NativeBlock> blocks, String deduplicationToken) {
+        return insert(
+                Ddl.qualified(database, table),
+                deduplicationToken,
+                out -> {
+                    for (NativeBlock block : blocks) {
+                        block.writeTo(out);
+                    }
+                });
+    }
+
+    /**
+     * Inserts those rows of a block that go to one place.
+     *
+     * @param deduplicationToken the same for a repetition of the same rows
+     */
+    public long insert(
+            String database,
+            String table,
+            NativeBlock block,
+            RowSplit split,
+            int place,
+            String deduplicationToken) {
+        return insert(
+                Ddl.qualified(database, table),
+                deduplicationToken,
+                out -> block.writeTo(out, split, place));
+    }
+
+    /** Writes a whole body. */
+    @FunctionalInterface
+    private interface BodyWriter {
+        void write(OutputStream out) throws IOException;
+    }
+
+    private long insert(String target, String deduplicationToken, BodyWriter body) {
         Connection by = begin();
         try {
-            return insert(by, Ddl.qualified(database, table), blocks, deduplicationToken);
+            return insert(by, target, deduplicationToken, body);
         } finally {
             by.end();
         }
     }
 
     private static long insert(
-            Connection by, String target, List<NativeBlock> blocks, String deduplicationToken) {
+            Connection by, String target, String deduplicationToken, BodyWriter body) {
         InsertSettings settings =
                 new InsertSettings()
                         .setDatabase(by.options.database())
@@ -215,9 +298,7 @@ public final class ClickHouseClient implements AutoCloseable {
                             client.insert(
                                             target,
                                             out -> {
-                                                for (NativeBlock block : blocks) {
-                                                    block.writeTo(out);
-                                                }
+                                                body.write(out);
                                                 out.close();
                                             },
                                             ClickHouseFormat.Native,
@@ -368,5 +449,6 @@ public final class ClickHouseClient implements AutoCloseable {
     @Override
     public void close() {
         connection.retire();
+        others.forEach(ClickHouseClient::close);
     }
 }

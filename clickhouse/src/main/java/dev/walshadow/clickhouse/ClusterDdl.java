@@ -17,7 +17,7 @@ final class ClusterDdl {
     private static final Pattern AFTER_NAME =
             Pattern.compile(
                     "\\A(?:CREATE (?:DATABASE|TABLE|VIEW)(?: IF NOT EXISTS)?"
-                            + "|CREATE OR REPLACE VIEW"
+                            + "|CREATE OR REPLACE (?:TABLE|VIEW)"
                             + "|DROP (?:DATABASE|TABLE|VIEW)(?: IF EXISTS)?"
                             + "|TRUNCATE TABLE(?: IF EXISTS)?"
                             + "|ALTER TABLE) "

@@ -104,4 +104,35 @@ public abstract sealed class ColumnBuffer
 
     /** Writes the body. */
     public abstract void writeTo(OutputStream out) throws IOException;
+
+    /**
+     * Writes the body that the rows of one place have, without a copy of them.
+     *
+     * @param places by row, as {@link RowSplit} has them; may be longer than there are rows
+     */
+    abstract void writeTo(OutputStream out, short[] places, int place) throws IOException;
+
+    /**
+     * Hashes every value as ClickHouse's {@code sipHash64} does. Of values of fixed width and of
+     * String only: no key has others.
+     *
+     * @param hashes by row; replaced
+     * @param more whether they are the hashes of other columns' values, which these come after
+     */
+    public final void hash(long[] hashes, boolean more) {
+        if (more) {
+            long[] next = new long[hashes.length];
+            hash(next);
+            for (int row = 0; row < hashes.length; row++) {
+                hashes[row] = SipHash.combine(hashes[row], next[row]);
+            }
+        } else {
+            hash(hashes);
+        }
+    }
+
+    /** One hash for each row. */
+    void hash(long[] hashes) {
+        throw new UnsupportedOperationException("a key of " + getClass().getSimpleName());
+    }
 }

@@ -2,6 +2,7 @@ package dev.walshadow.clickhouse;
 
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.Invariant;
+import dev.walshadow.base.LittleEndian;
 import java.io.IOException;
 import java.io.OutputStream;
 
@@ -121,5 +122,49 @@ public final class FixedColumn extends ColumnBuffer {
     @Override
     public void writeTo(OutputStream out) throws IOException {
         out.write(body.array(), 0, body.length());
+    }
+
+    /** Rows beside each other at once. */
+    @Override
+    void writeTo(OutputStream out, short[] places, int place) throws IOException {
+        int rows = rows();
+        int row = 0;
+        while (row < rows) {
+            if (places[row] != place) {
+                row++;
+                continue;
+            }
+            int first = row;
+            while (row < rows && places[row] == place) {
+                row++;
+            }
+            out.write(body.array(), first * width, (row - first) * width);
+        }
+    }
+
+    @Override
+    void hash(long[] hashes) {
+        byte[] bytes = body.array();
+        for (int row = 0; row < hashes.length; row++) {
+            hashes[row] = SipHash.of(bytes, row * width, width);
+        }
+    }
+
+    /**
+     * As {@link #hash} of the column's floating point numbers, where -0 and 0 are one value, and so
+     * are all that are none.
+     */
+    public void hashNumbers(long[] hashes, boolean more) {
+        FixedColumn numbers = new FixedColumn(width);
+        for (int at = 0; at < body.length(); at += width) {
+            if (width == Double.BYTES) {
+                double number = Double.longBitsToDouble(LittleEndian.getLong(body.array(), at));
+                numbers.appendLong(Double.doubleToLongBits(number == 0 ? 0 : number));
+            } else {
+                float number = Float.intBitsToFloat(LittleEndian.getInt(body.array(), at));
+                numbers.appendInt(Float.floatToIntBits(number == 0 ? 0 : number));
+            }
+        }
+        numbers.hash(hashes, more);
     }
 }

@@ -115,15 +115,32 @@ public final class NativeBlock {
     }
 
     public void writeTo(OutputStream out) throws IOException {
-        int rows = rows();
+        writeCounts(out, rows());
+        for (int i = 0; i < columns.length; i++) {
+            writeHeader(out, i);
+            columns[i].writeTo(out);
+        }
+    }
+
+    /** The block of those rows that go to one place. */
+    public void writeTo(OutputStream out, RowSplit split, int place) throws IOException {
+        Invariant.check(split.places().length == rows(), "every row has a place");
+        writeCounts(out, split.count(place));
+        for (int i = 0; i < columns.length; i++) {
+            writeHeader(out, i);
+            columns[i].writeTo(out, split.places(), place);
+        }
+    }
+
+    private void writeCounts(OutputStream out, int rows) throws IOException {
         ByteBuilder counts = new ByteBuilder(16);
         Varint.put(counts, columns.length);
         Varint.put(counts, rows);
         out.write(counts.array(), 0, counts.length());
-        for (int i = 0; i < columns.length; i++) {
-            Invariant.check(columns[i].rows() == rows, "every column has a value for each row");
-            out.write(headers[i]);
-            columns[i].writeTo(out);
-        }
+    }
+
+    private void writeHeader(OutputStream out, int column) throws IOException {
+        Invariant.check(columns[column].rows() == rows(), "every column has a value for each row");
+        out.write(headers[column]);
     }
 }

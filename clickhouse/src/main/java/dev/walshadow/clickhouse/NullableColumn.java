@@ -98,4 +98,17 @@ public final class NullableColumn extends ColumnBuffer {
         out.write(nulls.array(), 0, nulls.length());
         inner.writeTo(out);
     }
+
+    @Override
+    void writeTo(OutputStream out, short[] places, int place) throws IOException {
+        byte[] array = nulls.array();
+        ByteBuilder chosen = new ByteBuilder(Math.max(1, nulls.length()));
+        for (int row = 0; row < nulls.length(); row++) {
+            if (places[row] == place) {
+                chosen.putByte(array[row]);
+            }
+        }
+        out.write(chosen.array(), 0, chosen.length());
+        inner.writeTo(out, places, place);
+    }
 }

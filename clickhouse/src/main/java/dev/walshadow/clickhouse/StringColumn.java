@@ -128,4 +128,34 @@ public final class StringColumn extends ColumnBuffer {
     public void writeTo(OutputStream out) throws IOException {
         out.write(body.array(), 0, body.length());
     }
+
+    @Override
+    void writeTo(OutputStream out, short[] places, int place) throws IOException {
+        byte[] array = body.array();
+        int first = 0;
+        int at = 0;
+        for (int row = 0; row < rows; row++) {
+            int length = Varint.get(array, at);
+            int next = at + Varint.length(length) + length;
+            if (places[row] != place) {
+                out.write(array, first, at - first);
+                first = next;
+            }
+            at = next;
+        }
+        out.write(array, first, at - first);
+    }
+
+    /** Of the bytes, without their length. */
+    @Override
+    void hash(long[] hashes) {
+        byte[] array = body.array();
+        int at = 0;
+        for (int row = 0; row < hashes.length; row++) {
+            int length = Varint.get(array, at);
+            at += Varint.length(length);
+            hashes[row] = SipHash.of(array, at, length);
+            at += length;
+        }
+    }
 }

@@ -99,4 +99,11 @@ public final class TupleColumn extends ColumnBuffer {
             element.writeTo(out);
         }
     }
+
+    @Override
+    void writeTo(OutputStream out, short[] places, int place) throws IOException {
+        for (ColumnBuffer element : elements) {
+            element.writeTo(out, places, place);
+        }
+    }
 }

@@ -75,7 +75,7 @@ final class AttachCheck {
                                 + ": leave one of them out by [tables] exclude");
             }
         }
-        checkViews(mapped, targets, problems);
+        options.companions().forEach(kind -> checkViews(kind, mapped, targets, problems));
         Set<TargetName> existing = existing(targetDatabases);
         if (unfinished) {
             ledger.values().stream()
@@ -95,11 +95,17 @@ final class AttachCheck {
         });
         targetDatabases.add(options.metadataDatabase());
         targetDatabases.forEach(database -> checkGrants(database, PRIVILEGES, problems));
-        mapped.values().stream()
-                .filter(_ -> !options.views().isNone())
-                .map(mapping -> options.views().of(TargetName.of(mapping)).database())
-                .distinct()
-                .forEach(database -> checkGrants(database, VIEW_PRIVILEGES, problems));
+        for (Companion kind : options.companions()) {
+            mapped.values().stream()
+                    .filter(_ -> !kind.names().isNone())
+                    .map(mapping -> kind.names().of(TargetName.of(mapping)).database())
+                    .distinct()
+                    .forEach(database ->
+                            checkGrants(
+                                    database,
+                                    kind.engine().equals("View") ? VIEW_PRIVILEGES : PRIVILEGES,
+                                    problems));
+        }
         return problems;
     }
 
@@ -109,50 +115,54 @@ final class AttachCheck {
      * @param targets what arrives where; views are added
      */
     private void checkViews(
+            Companion kind,
             Map<RelationDescriptor, TableMapping> mapped,
             Map<String, String> targets,
             List<String> problems) {
-        if (options.views().isNone()) {
+        if (kind.names().isNone()) {
             return;
         }
+        String setting = kind.word().equals("view") ? "views" : kind.word();
         mapped.forEach((shape, mapping) -> {
-            TargetName view = options.views().of(TargetName.of(mapping));
-            String other = targets.putIfAbsent(view.toString(), "the view of " + shape.label());
+            TargetName view = kind.names().of(TargetName.of(mapping));
+            String what = "the " + kind.noun() + " of " + shape.label();
+            String other = targets.putIfAbsent(view.toString(), what);
             if (other != null) {
                 problems.add(
                         PipelineCodes.NAME_COLLISION
                                 + " "
                                 + other
-                                + " and the view of "
-                                + shape.label()
+                                + " and "
+                                + what
                                 + " would both be "
                                 + view
-                                + ": choose other names by [tables] views");
-            } else if (isForeign(view)) {
+                                + ": choose other names by [tables] "
+                                + setting);
+            } else if (isForeign(kind, view)) {
                 problems.add(
                         PipelineCodes.TARGET_NOT_EMPTY
-                                + " the view of "
-                                + shape.label()
+                                + " "
+                                + what
                                 + " cannot be "
                                 + view
                                 + ", which exists and is not walshadow's: drop or rename it, or"
-                                + " choose other names by [tables] views");
+                                + " choose other names by [tables] "
+                                + setting);
             }
         });
     }
 
-    private boolean isForeign(TargetName view) {
+    private boolean isForeign(Companion kind, TargetName view) {
         String comment =
                 client.queryValue(
                         "SELECT comment FROM system.tables WHERE database = "
                                 + Ddl.literal(view.database())
                                 + " AND name = "
                                 + Ddl.literal(view.table()));
-        return comment != null
-                && !(comment.startsWith(
-                                TargetNames.mark(
-                                        options.systemIdentifier(), options.metadataDatabase()))
-                        && TargetNames.isViewMark(comment));
+        TargetNames names =
+                new TargetNames(
+                        options.metadataDatabase(), options.systemIdentifier(), _ -> null);
+        return comment != null && !names.isCompanion(kind, comment);
     }
 
     /** All tables of these databases. */

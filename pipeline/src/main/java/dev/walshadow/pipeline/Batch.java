@@ -3,6 +3,7 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.Backoff;
 import dev.walshadow.pipeline.AckLedger.Hold;
 import dev.walshadow.pipeline.encode.TableBlock;
+import java.util.BitSet;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,9 @@ final class Batch implements Delayed {
 
     /** Commit position of the first change in it. */
     final long firstPosition;
+
+    /** The shards that have their rows of it; null before the first, or if there is only one. */
+    @Nullable BitSet sent;
 
     int tombstones;
     int baselineRows;

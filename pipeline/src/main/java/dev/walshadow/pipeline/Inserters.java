@@ -146,13 +146,17 @@ final class Inserters implements AutoCloseable {
         outcome.acknowledged(batch);
     }
 
-    private void insert(Batch batch, TargetName place, String token) {
+    private void insert(Batch batch, TargetName place, String token) throws InterruptedException {
         ChunkBlock chunks = batch.chunks;
         if (chunks != null) {
             Objects.requireNonNull(mirror, "chunks are kept").insert(batch.table, chunks, token);
         }
         if (batch.block.rows() > 0) {
-            client.insert(place.database(), place.table(), batch.block.nativeBlock(), token);
+            if (client.isSharded()) {
+                new ShardedInsert(client.shards(), batch, place, token).run();
+            } else {
+                client.insert(place.database(), place.table(), batch.block.nativeBlock(), token);
+            }
         }
     }
 

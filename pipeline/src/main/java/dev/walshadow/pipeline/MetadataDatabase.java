@@ -27,14 +27,26 @@ import org.jspecify.annotations.Nullable;
  * markers    one row per named position; made by the first of them ({@link Markers})
  * toast_D_T  chunks of a table's TOAST relation, if they are kept ({@link ChunkMirror})
  * _sequences one row per sequence; made by the first of them ({@link SequenceTable})
+ * shard      on each of several shards, one row: which it is ({@link ShardPlaces})
  * </pre>
+ *
+ * <p>Of several shards the first one has all the others.
  */
 final class MetadataDatabase {
     static final int FORMAT = 1;
 
+    /** Of a source whose rows lie on several shards. */
+    private static final int SHARDED_FORMAT = 2;
+
     /** The one that tells whose they are last. */
     static final List<String> TABLES =
-            List.of("tables", "watermark", Markers.TABLE, SequenceTable.TABLE, "source");
+            List.of(
+                    "tables",
+                    "watermark",
+                    Markers.TABLE,
+                    SequenceTable.TABLE,
+                    ShardPlaces.TABLE,
+                    "source");
 
     /**
      * A row of {@code tables}.
@@ -118,6 +130,7 @@ final class MetadataDatabase {
     private final long systemIdentifier;
     private final String sourceName;
     private long revision;
+    private final ShardPlaces places;
     private @Nullable Long keptCommitMicros;
 
     MetadataDatabase(
@@ -126,6 +139,7 @@ final class MetadataDatabase {
         this.database = database;
         this.systemIdentifier = systemIdentifier;
         this.sourceName = sourceName;
+        this.places = new ShardPlaces(client, database, systemIdentifier);
     }
 
     private String table(String name) {
@@ -135,9 +149,23 @@ final class MetadataDatabase {
     /**
      * Whether the database exists and belongs to this source.
      *
-     * @throws ConfigurationException if it belongs to another one, or to a newer walshadow
+     * @throws ConfigurationException if it belongs to another one, or to a newer walshadow, or is
+     *     of other shards
      */
     boolean exists() {
+        boolean there = hasSource();
+        places.check(there, true);
+        return there;
+    }
+
+    /** As {@link #exists}, where some of it may be removed, or not made yet. */
+    boolean existsInPart() {
+        boolean there = hasSource();
+        places.check(there, false);
+        return there || places.areTold();
+    }
+
+    private boolean hasSource() {
         String there =
                 client.queryValue(
                         "SELECT count() FROM system.tables WHERE database = "
@@ -177,13 +205,13 @@ final class MetadataDatabase {
                             + database
                             + " and its target tables");
         }
-        if (format > FORMAT) {
+        if (format > SHARDED_FORMAT) {
             throw new ConfigurationException(
                     PipelineCodes.METADATA_NEWER,
                     "the ClickHouse database "
                             + database
                             + " was written by a newer walshadow: expected format "
-                            + FORMAT
+                            + SHARDED_FORMAT
                             + ", found "
                             + format
                             + "; start that version");
@@ -191,6 +219,7 @@ final class MetadataDatabase {
     }
 
     void create() {
+        places.create();
         client.execute(Ddl.createDatabase(database));
         client.execute(
                 "CREATE TABLE IF NOT EXISTS "
@@ -221,7 +250,7 @@ final class MetadataDatabase {
                         List.of(Scalar.UINT64, Scalar.STRING, Scalar.UINT32, Scalar.UINT64));
         block.fixed(0).appendLong(systemIdentifier);
         block.appendText(1, sourceName);
-        block.fixed(2).appendInt(FORMAT);
+        block.fixed(2).appendInt(client.isSharded() ? SHARDED_FORMAT : FORMAT);
         block.fixed(3).appendLong(nextRevision());
         insert("source", block);
     }

@@ -35,5 +35,8 @@ public final class PipelineCodes {
     /** Tombstones could not be removed. */
     public static final Code TOMBSTONES = new Code(1719);
 
+    /** The shards are not those that have the rows, or in another order. */
+    public static final Code SHARDS = new Code(1960);
+
     private PipelineCodes() {}
 }

@@ -3,6 +3,7 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseCodes;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ColumnBuffer;
@@ -69,10 +70,12 @@ final class PreviousVersions {
         return found;
     }
 
+    /** Every shard: a key is on one of them. */
     private void ask(List<String> literals) throws InterruptedException {
         String sql = statement(literals);
-        services.reachability()
-                .until(table, () -> services.client().readRowBinary(sql, this::read));
+        for (ClickHouseClient shard : services.client().shards()) {
+            services.reachability().until(table, () -> shard.readRowBinary(sql, this::read));
+        }
         services.metrics().oldValueLookups.increment();
     }
 

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /**
  * Empties a table up to a version: every key whose newest version is below it gets a tombstone of
- * that version, by one statement in ClickHouse. Running it twice changes nothing more.
+ * that version, by one statement in ClickHouse, on each shard. Running it twice changes nothing more.
  */
 final class Sweep {
     static final long POSTGRES_EPOCH_MICROS = 946_684_800_000_000L;
@@ -29,7 +29,13 @@ final class Sweep {
     static void run(Services services, TargetTable table, Version version)
             throws InterruptedException {
         String sql = statement(table.mapped(), table.relationOid(), table.place(), version);
-        services.reachability().until(table, () -> services.client().execute(sql, SETTINGS));
+        services.reachability()
+                .until(
+                        table,
+                        () ->
+                                services.client()
+                                        .shards()
+                                        .forEach(shard -> shard.execute(sql, SETTINGS)));
         services.metrics().sweeps.increment();
     }
 

@@ -382,7 +382,7 @@ final class TableChanges {
     private void decided(
             TargetTable old, RelationDescriptor after, long position, String difference) {
         boolean rekeyable = after.kind() != 'p';
-        switch (ShapeChange.decide(old.mapped(), old.shape(), after, tables.rules(), rekeyable)) {
+        switch (tables.decide(old.mapped(), old.shape(), after, rekeyable)) {
             case ShapeChange.Unchanged(TableMapping to) ->
                     altered(old, after, to, position, difference);
             case ShapeChange.InPlace inPlace ->

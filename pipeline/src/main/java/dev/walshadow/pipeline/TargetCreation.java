@@ -19,7 +19,9 @@ import java.util.concurrent.Future;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the tables of a first attach, in place of those of one that was not finished. */
+/**
+ * Makes the tables of a first attach on one shard, in place of those of one that was not finished.
+ */
 final class TargetCreation {
     private static final Logger LOG = LoggerFactory.getLogger(TargetCreation.class);
     private static final int CREATES_AT_ONCE = 8;

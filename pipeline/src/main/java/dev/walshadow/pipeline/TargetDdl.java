@@ -2,13 +2,14 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.clickhouse.ClickHouseClient;
-import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.ddl.ShapeChange;
-import dev.walshadow.pipeline.ddl.TableAlteration;
 import dev.walshadow.pipeline.mapping.TableMapping;
-import dev.walshadow.pipeline.mapping.TableShape;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,13 +17,14 @@ import org.slf4j.LoggerFactory;
 /**
  * Changes tables in ClickHouse and the ledger with them. Every step can be repeated from its start,
  * whatever of it an earlier process has done. A table of ours is known by its comment, wherever it
- * has been renamed to. Runs on threads of its own; waits while ClickHouse does not answer.
+ * has been renamed to. Of several shards each does its part ({@link ShardDdl}), and the ledger has
+ * a step when all have done it. Runs on threads of its own; waits while ClickHouse does not answer.
  */
 final class TargetDdl {
     private static final Logger LOG = LoggerFactory.getLogger(TargetDdl.class);
     private static final long CLAIM_POLL_MILLIS = 2;
 
-    private final ClickHouseClient client;
+    private final List<ShardDdl> shards;
     private final TargetTables tables;
     private final TargetNames names;
     private final TargetViews views;
@@ -41,7 +43,7 @@ final class TargetDdl {
             TargetReachability reachability,
             PipelineEvents events,
             @Nullable ChunkMirror mirror) {
-        this.client = client;
+        this.shards = client.shards().stream().map(each -> new ShardDdl(each, tables)).toList();
         this.tables = tables;
         this.names = tables.names();
         this.views = tables.views();
@@ -102,13 +104,7 @@ final class TargetDdl {
         until(
                 table,
                 () -> {
-                    client.execute(Ddl.createDatabase(name.database()));
-                    makeRoom(table, name);
-                    setUnfitAside(table, name);
-                    client.execute(
-                            table.mapped()
-                                    .toDdl(name.database(), name.table(), names.comment(table)));
-                    mark(table, name);
+                    shards.forEach(shard -> shard.create(table, name));
                     forgetChunks(table, table.fromPosition());
                     table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
@@ -122,25 +118,10 @@ final class TargetDdl {
         }
     }
 
-    /** The table was followed before, and has changed since. */
-    private void setUnfitAside(TargetTable table, TargetName name) {
-        TableShape kept = TableShape.read(client, name.database(), name.table());
-        if (kept != null && !table.mapped().differences(kept).isEmpty()) {
-            setAside(name);
-        }
-    }
-
-    private void setAside(TargetName name) {
-        TargetName aside = aside(name);
-        LOG.info("{} of a dropped table is kept as {}", name, aside);
-        client.execute(rename(name, aside));
-    }
-
     /** Makes the table that is there fit; what ClickHouse refuses to do is loaded instead. */
     private void alter(TargetTable table, Opening.Alter alter) throws InterruptedException {
         ShapeChange change =
-                ShapeChange.decide(
-                        alter.from(), alter.before(), table.shape(), tables.rules(), true);
+                tables.decide(alter.from(), alter.before(), table.shape(), true);
         try {
             until(
                     table,
@@ -156,7 +137,7 @@ final class TargetDdl {
                 until(
                         table,
                         () -> {
-                            alter(table, name, alter.from(), change);
+                            shards.forEach(shard -> shard.alter(table, name, alter.from(), change));
                             altered(table);
                         });
             }
@@ -192,22 +173,17 @@ final class TargetDdl {
             return false;
         }
         claim(table, name);
-        boolean[] begun = new boolean[1];
+        Set<ShardDdl> begun = new HashSet<>();
         try {
             until(
                     table,
                     () -> {
-                        if (begun[0]) {
-                            alter(table, name, alter.from(), change);
-                        } else {
-                            begun[0] = true;
-                            TableAlteration.inPlaceFromTheStart(
-                                    client,
-                                    name.database(),
-                                    name.table(),
-                                    alter.from(),
-                                    table.mapped(),
-                                    table.shape());
+                        for (ShardDdl shard : shards) {
+                            if (begun.add(shard)) {
+                                shard.alterFromTheStart(table, name, alter.from());
+                            } else {
+                                shard.alter(table, name, alter.from(), change);
+                            }
                         }
                         altered(table);
                     });
@@ -218,59 +194,12 @@ final class TargetDdl {
         }
     }
 
-    private void alter(TargetTable table, TargetName name, TableMapping from, ShapeChange change) {
-        switch (change) {
-            case ShapeChange.Unchanged _ -> {}
-            case ShapeChange.InPlace _ ->
-                    TableAlteration.inPlace(
-                            client,
-                            name.database(),
-                            name.table(),
-                            from,
-                            table.mapped(),
-                            table.shape(),
-                            tables.encoding(table.shape()));
-            case ShapeChange.Beside _ -> {
-                TargetName scratch = names.scratch("beside", table);
-                TableAlteration.beside(
-                        client,
-                        name.database(),
-                        name.table(),
-                        scratch.database(),
-                        scratch.table(),
-                        from,
-                        table.mapped(),
-                        table.shape());
-            }
-            case ShapeChange.Rekeyed _ -> {
-                TargetName scratch = names.scratch("beside", table);
-                TableAlteration.rekeyed(
-                        client,
-                        name.database(),
-                        name.table(),
-                        scratch.database(),
-                        scratch.table(),
-                        from,
-                        table.mapped(),
-                        table.shape());
-            }
-            case ShapeChange.Load load -> throw notAlterable(table, load.reason());
-            case ShapeChange.HeldBack held ->
-                    throw notAlterable(table, String.join("; ", held.reasons()));
-        }
-    }
-
-    private static QuarantineException notAlterable(TargetTable table, String reason) {
-        return new QuarantineException(
-                PipelineCodes.SHAPE_CHANGED, table.label() + " cannot be altered: " + reason);
-    }
-
     /** Brings the table to the place where it belongs now. */
     private TargetName move(TargetTable table) throws InterruptedException {
         TargetName name = TargetName.of(table.mapped());
-        TargetName[] home = new TargetName[1];
-        until(table, () -> home[0] = home(table, name));
-        if (home[0].equals(name)) {
+        boolean[] there = new boolean[1];
+        until(table, () -> there[0] = isHome(table, name));
+        if (there[0]) {
             claim(table, name);
             return name;
         }
@@ -279,43 +208,31 @@ final class TargetDdl {
             requireLeaving(taken, table, name);
             // its owner may want ours: out of the way first
             TargetName parking = names.scratch("moving", table);
-            until(
-                    table,
-                    () -> {
-                        if (home(table, name).equals(home[0])) {
-                            client.execute(rename(home[0], parking));
-                        }
-                    });
+            until(table, () -> shards.forEach(shard -> shard.park(table, name, parking)));
             names.releaseOthers(table, name);
             claim(table, name);
         }
-        until(
-                table,
-                () -> {
-                    TargetName now = home(table, name);
-                    if (!now.equals(name)) {
-                        client.execute(Ddl.createDatabase(name.database()));
-                        makeRoom(table, name);
-                        client.execute(rename(now, name));
-                    }
-                });
+        until(table, () -> shards.forEach(shard -> shard.move(table, name)));
         names.releaseOthers(table, name);
         LOG.info("{} is in {} now", table.label(), name);
         return name;
     }
 
-    /** Where the table is; {@code wanted} if it is there: asking for all reads every table's. */
-    private TargetName home(TargetTable table, TargetName wanted) {
-        if (names.comment(table).equals(commentOf(wanted))) {
-            return wanted;
+    /** Whether the table is under the name wherever it is. */
+    private boolean isHome(TargetTable table, TargetName name) {
+        List<TargetName> homes = new ArrayList<>();
+        for (ShardDdl shard : shards) {
+            TargetName home = shard.home(table, name);
+            if (home != null) {
+                homes.add(home);
+            }
         }
-        List<TargetName> places = places(table);
-        if (places.isEmpty()) {
+        if (homes.isEmpty()) {
             throw new QuarantineException(
                     PipelineCodes.TARGET_MISSING,
                     "the table of " + table.label() + " is not in ClickHouse any more");
         }
-        return places.getFirst();
+        return homes.stream().allMatch(name::equals);
     }
 
     // loads
@@ -327,7 +244,7 @@ final class TargetDdl {
                 () -> {
                     table.pin(new TargetTable.Pin(null, table.fromPosition(), null));
                     tables.record(table);
-                    createStaging(table, staging);
+                    shards.forEach(shard -> shard.createStaging(table, staging));
                 });
         quarantine.remove(table.databaseOid(), table.relationOid());
         takePlace(table);
@@ -348,17 +265,10 @@ final class TargetDdl {
                 () -> {
                     table.pin(new TargetTable.Pin(before, table.fromPosition() - 1, null));
                     tables.record(table);
-                    createStaging(table, staging);
+                    shards.forEach(shard -> shard.createStaging(table, staging));
                 });
         takePlace(table);
         table.refill(staging);
-    }
-
-    private void createStaging(TargetTable table, TargetName staging) {
-        client.execute(Ddl.dropTable(staging.database(), staging.table()));
-        client.execute(
-                table.mapped()
-                        .toDdl(staging.database(), staging.table(), names.stagingComment(table)));
     }
 
     // partitions
@@ -391,7 +301,7 @@ final class TargetDdl {
                             table.place(),
                             table.requireLoadFilter().containedTo());
                     forgetChunks(table, table.requireLoadFilter().containedTo());
-                    dropCopies(table, table.place());
+                    shards.forEach(shard -> shard.dropCopies(table, table.place()));
                     table.pin(new TargetTable.Pin(table.mapped(), arrivedBelow(table), null));
                     table.unstage(table.place());
                     tables.record(table);
@@ -418,9 +328,8 @@ final class TargetDdl {
     /** Everything of the partition below this position. */
     private void sweep(TableMapping mapping, int leafOid, TargetName place, long position) {
         long micros = System.currentTimeMillis() * 1_000 - Sweep.POSTGRES_EPOCH_MICROS;
-        client.execute(
-                Sweep.statement(mapping, leafOid, place, new Sweep.Version(position, 0, micros, 0)),
-                Sweep.SETTINGS);
+        Sweep.Version version = new Sweep.Version(position, 0, micros, 0);
+        shards.forEach(shard -> shard.sweep(mapping, leafOid, place, version));
     }
 
     private void replace(TargetTable table, Opening.Replace replace) throws InterruptedException {
@@ -431,13 +340,7 @@ final class TargetDdl {
         until(
                 table,
                 () -> {
-                    dropCopies(table, null);
-                    client.execute(Ddl.createDatabase(name.database()));
-                    makeRoom(table, name);
-                    client.execute(
-                            table.mapped()
-                                    .toDdl(name.database(), name.table(), names.comment(table)));
-                    mark(table, name);
+                    shards.forEach(shard -> shard.replace(table, name));
                     table.pin(new TargetTable.Pin(table.mapped(), table.fromPosition(), null));
                     tables.record(table);
                 });
@@ -467,18 +370,7 @@ final class TargetDdl {
         until(
                 table,
                 () -> {
-                    client.execute(Ddl.createDatabase(name.database()));
-                    if (exists(staging) && isStaging(table, staging)) {
-                        makeRoom(table, name);
-                        client.execute(
-                                exists(name)
-                                        ? "EXCHANGE TABLES "
-                                                + name.quoted()
-                                                + " AND "
-                                                + staging.quoted()
-                                        : rename(staging, name));
-                    }
-                    mark(table, name);
+                    shards.forEach(shard -> shard.exchange(table, staging, name));
                     LoadFilter load = table.loadFilter();
                     forgetChunks(table, load == null ? table.fromPosition() : load.containedTo());
                     table.pin(new TargetTable.Pin(table.mapped(), arrivedBelow(table), null));
@@ -490,8 +382,10 @@ final class TargetDdl {
                 table,
                 () -> {
                     views.follow(table);
-                    client.execute(Ddl.dropTable(staging.database(), staging.table()));
-                    dropCopies(table, name);
+                    shards.forEach(shard -> {
+                        shard.drop(staging);
+                        shard.dropCopies(table, name);
+                    });
                 });
     }
 
@@ -499,19 +393,6 @@ final class TargetDdl {
     private static long arrivedBelow(TargetTable table) {
         LoadFilter filter = table.loadFilter();
         return filter == null ? table.fromPosition() : filter.completeTo() + 1;
-    }
-
-    private boolean isStaging(TargetTable table, TargetName name) {
-        return names.stagingComment(table).equals(commentOf(name));
-    }
-
-    /** Earlier tables of the same source table, under other names. */
-    private void dropCopies(TargetTable table, @Nullable TargetName kept) {
-        for (TargetName copy : places(table)) {
-            if (!copy.equals(kept)) {
-                client.execute(Ddl.dropTable(copy.database(), copy.table()));
-            }
-        }
     }
 
     // ends
@@ -549,7 +430,7 @@ final class TargetDdl {
                             PipelineCodes.DROPPED,
                             table.label(),
                             name);
-            case DROP -> client.execute(Ddl.dropTable(name.database(), name.table()));
+            case DROP -> shards.forEach(shard -> shard.drop(name));
         }
     }
 
@@ -565,7 +446,7 @@ final class TargetDdl {
     private void dropStaging(TargetTable table, @Nullable TargetTable previous) {
         if (previous != null && previous.isStaged()) {
             TargetName staging = names.scratch("loading", table);
-            client.execute(Ddl.dropTable(staging.database(), staging.table()));
+            shards.forEach(shard -> shard.drop(staging));
         }
     }
 
@@ -605,81 +486,10 @@ final class TargetDdl {
         }
     }
 
-    /** Moves the rows of a dropped table aside; a table of somebody else is left alone. */
-    private void makeRoom(TargetTable table, TargetName name) {
-        String comment = commentOf(name);
-        if (comment == null || names.isMarkOf(table, comment)) {
-            return;
-        }
-        if (names.isView(comment)) {
-            views.makeRoom(name);
-            return;
-        }
-        if (names.isOurs(comment)) {
-            setAside(name);
-            return;
-        }
-        TableShape existing = TableShape.read(client, name.database(), name.table());
-        if (existing == null) {
-            return;
-        }
-        List<String> differences = table.mapped().differences(existing);
-        boolean inTheWay = !differences.isEmpty() || ExistingTables.isFilled(client, name);
-        if (inTheWay && tables.onExisting() == TargetOptions.OnExisting.REPLACE) {
-            ExistingTables.moveAside(client, name, "_replaced");
-        } else if (inTheWay) {
-            throw new QuarantineException(
-                    PipelineCodes.TARGET_NOT_EMPTY,
-                    table.label()
-                            + " cannot arrive in "
-                            + name
-                            + ", which exists and is not walshadow's"
-                            + (differences.isEmpty() ? "" : ": " + String.join("; ", differences))
-                            + ". Drop or rename that table, then load "
-                            + table.label()
-                            + " anew");
-        }
-    }
-
-    private TargetName aside(TargetName name) {
-        for (int i = 1; ; i++) {
-            TargetName free =
-                    new TargetName(
-                            name.database(), name.table() + "_dropped" + (i == 1 ? "" : "_" + i));
-            if (!exists(free)) {
-                return free;
-            }
-        }
-    }
-
-    private void mark(TargetTable table, TargetName name) {
-        client.execute(names.marking(table, name));
-    }
-
-    private static String rename(TargetName from, TargetName to) {
-        return "RENAME TABLE " + from.quoted() + " TO " + to.quoted();
-    }
-
-    private boolean exists(TargetName name) {
-        return commentOf(name) != null;
-    }
-
-    private @Nullable String commentOf(TargetName name) {
-        return client.queryValue(
-                "SELECT comment FROM system.tables WHERE database = "
-                        + Ddl.literal(name.database())
-                        + " AND name = "
-                        + Ddl.literal(name.table()));
-    }
-
-    /** Where this source table's rows are in ClickHouse, by the tables' comments. */
-    private List<TargetName> places(TargetTable table) {
-        return client
-                .query(
-                        "SELECT database, name FROM system.tables WHERE comment = "
-                                + Ddl.literal(names.comment(table)))
-                .stream()
-                .map(row -> new TargetName(String.valueOf(row[0]), String.valueOf(row[1])))
-                .toList();
+    /** Where this source table's rows are, on whichever shard. */
+    private Set<TargetName> places(TargetTable table) {
+        Set<TargetName> places = new LinkedHashSet<>();
+        shards.forEach(shard -> places.addAll(shard.places(table)));
+        return places;
     }
 }

@@ -17,8 +17,6 @@ final class TargetNames {
     /** The names of {@link #scratch} tables that hold nothing of value once their maker is gone. */
     static final String UNFINISHED = "^(loading|beside)_[0-9]+_[0-9]+$";
 
-    private static final String VIEW = ", view ";
-
     /** How the comment of a table of TOAST chunks ends. */
     static final String CHUNKS = ", TOAST chunks";
 
@@ -201,22 +199,34 @@ final class TargetNames {
     }
 
     /**
-     * Of the view of a table's current rows.
+     * Of what stands beside a table.
      *
      * @param digest of its definition, eight hexadecimal digits
      */
-    String viewComment(TargetTable table, String digest) {
-        return mark() + oids(table) + VIEW + digest;
+    String companionComment(TargetTable table, Companion kind, String digest) {
+        return mark() + oids(table) + infix(kind.word()) + digest;
     }
 
-    /** True for the comment of a view of ours. */
-    boolean isView(String comment) {
-        return isOurs(comment) && isViewMark(comment);
+    private static String infix(String word) {
+        return ", " + word + " ";
     }
 
-    /** The same of a comment that is known to be ours. */
+    /** True for the comment of one of ours of that kind. */
+    boolean isCompanion(Companion kind, String comment) {
+        return isOurs(comment) && comment.contains(infix(kind.word()));
+    }
+
+    /** The same of a comment that is known to be ours, of any kind. */
+    static boolean isCompanionMark(String comment) {
+        return isViewMark(comment) || isDistributedMark(comment);
+    }
+
     static boolean isViewMark(String comment) {
-        return comment.contains(VIEW);
+        return comment.contains(infix("view"));
+    }
+
+    static boolean isDistributedMark(String comment) {
+        return comment.contains(infix("distributed"));
     }
 
     boolean isOurs(String comment) {

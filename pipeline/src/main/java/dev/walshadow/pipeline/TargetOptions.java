@@ -2,7 +2,10 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.MappingRules;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What {@link TargetTables} are made with.
@@ -16,6 +19,7 @@ import java.util.function.IntFunction;
  * @param loadsAdded the existing rows of tables that are added later are loaded
  * @param onExisting what becomes of tables that are where ours are to be
  * @param views how the views of current rows are called
+ * @param distributed what reads all shards; null: there is one
  */
 public record TargetOptions(
         String metadataDatabase,
@@ -27,7 +31,8 @@ public record TargetOptions(
         boolean keepsDetached,
         boolean loadsAdded,
         OnExisting onExisting,
-        ViewNames views) {
+        ViewNames views,
+        Companion.@Nullable Distributed distributed) {
     /** Tables that are added later are loaded; nothing that exists is touched; no views. */
     public TargetOptions(
             String metadataDatabase,
@@ -47,7 +52,8 @@ public record TargetOptions(
                 keepsDetached,
                 true,
                 OnExisting.REFUSE,
-                ViewNames.NONE);
+                ViewNames.NONE,
+                null);
     }
 
     TargetOptions withOnExisting(OnExisting policy) {
@@ -61,7 +67,19 @@ public record TargetOptions(
                 keepsDetached,
                 loadsAdded,
                 policy,
-                views);
+                views,
+                distributed);
+    }
+
+    /** What is to stand beside each table; of none the names are empty. */
+    List<Companion> companions() {
+        List<Companion> all = new ArrayList<>();
+        if (distributed != null) {
+            all.add(distributed);
+        }
+        boolean local = distributed == null || distributed.names().isNone();
+        all.add(new Companion.CurrentRows(views, local ? null : distributed));
+        return all;
     }
 
     /** A table in ClickHouse is where one of ours is to be. */

@@ -8,6 +8,7 @@ import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.MetadataDatabase.LedgerRow;
+import dev.walshadow.pipeline.ddl.ShapeChange;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
@@ -16,9 +17,12 @@ import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -63,7 +67,7 @@ public final class TargetTables {
         this.names =
                 new TargetNames(
                         options.metadataDatabase(), options.systemIdentifier(), tables::get);
-        this.views = new TargetViews(client, options.views(), names, tables::get);
+        this.views = views(client, options);
         this.markers = new Markers(client, options.metadataDatabase(), options.systemIdentifier());
         this.sequences =
                 new SequenceTable(client, options.metadataDatabase(), options.systemIdentifier());
@@ -74,6 +78,15 @@ public final class TargetTables {
                         options.systemIdentifier(),
                         options.sourceName());
         this.ledger = new TableLedger(metadata);
+    }
+
+    /** The first reads the tables, each further one what the one before it is. */
+    private TargetViews views(ClickHouseClient client, TargetOptions options) {
+        TargetViews views = null;
+        for (Companion kind : options.companions()) {
+            views = new TargetViews(client, kind, views, names, tables::get);
+        }
+        return Objects.requireNonNull(views);
     }
 
     /**
@@ -102,7 +115,14 @@ public final class TargetTables {
 
     /** What {@link #attach} would refuse, each with its remedy. Changes nothing. */
     public List<String> problems(Collection<RelationDescriptor> selected) {
-        return new AttachCheck(client, options, ledger.rows(), unfinished).problems(selected);
+        List<String> problems = new ArrayList<>();
+        for (ClickHouseClient shard : client.shards()) {
+            String where = client.isSharded() ? " (on the shard " + shard.endpoint() + ")" : "";
+            new AttachCheck(shard, options, ledger.rows(), unfinished)
+                    .problems(selected)
+                    .forEach(problem -> problems.add(problem + where));
+        }
+        return problems;
     }
 
     /**
@@ -127,11 +147,13 @@ public final class TargetTables {
      */
     public @Nullable String goOn(
             Collection<RelationDescriptor> selected, Partitions.Lookup parents, long baselineLsn) {
-        String difference =
-                UnfinishedAttach.difference(
-                        client, options.rules(), ledger.rows(), selected, baselineLsn);
-        if (difference != null) {
-            return difference;
+        for (ClickHouseClient shard : client.shards()) {
+            String difference =
+                    UnfinishedAttach.difference(
+                            shard, options.rules(), ledger.rows(), selected, baselineLsn);
+            if (difference != null) {
+                return difference;
+            }
         }
         List<LedgerRow> rows = new ArrayList<>();
         takeAll(selected, parents, baselineLsn, rows);
@@ -159,15 +181,23 @@ public final class TargetTables {
         }
         ledger.startOver();
         ledger.create();
-        TargetCreation creation = new TargetCreation(client, names);
         List<LedgerRow> rows = new ArrayList<>();
         List<TargetTable> made = takeAll(selected, parents, baselineLsn, rows);
-        List<TargetTable> existing =
-                new ExistingTables(client, options.onExisting()).takeOver(made, unfinishedNames());
-        rows.addAll(creation.dropUnfinished(ledger.rows(), selected, unfinished, names(existing)));
+        Map<ClickHouseClient, List<TargetTable>> existing = new HashMap<>();
+        Set<LedgerRow> gone = new LinkedHashSet<>();
+        for (ClickHouseClient shard : client.shards()) {
+            List<TargetTable> there =
+                    new ExistingTables(shard, options.onExisting())
+                            .takeOver(made, unfinishedNames());
+            existing.put(shard, there);
+            gone.addAll(
+                    new TargetCreation(shard, names)
+                            .dropUnfinished(ledger.rows(), selected, unfinished, names(there)));
+        }
+        rows.addAll(gone);
         // named in the ledger before they exist: what is there afterwards is ours to drop
         ledger.write(rows);
-        creation.createAll(made, existing);
+        existing.forEach((shard, there) -> new TargetCreation(shard, names).createAll(made, there));
         takeUpViews();
     }
 
@@ -342,15 +372,18 @@ public final class TargetTables {
 
     /** Copies that an earlier process did not finish; whatever needs one begins it anew. */
     private void dropUnfinished() {
-        TombstoneRemoval.killAbandoned(client, options.metadataDatabase());
-        client.query(
-                        "SELECT name FROM system.tables WHERE match(name, "
-                                + Ddl.literal(TargetNames.UNFINISHED)
-                                + ") AND database = "
-                                + Ddl.literal(options.metadataDatabase()))
-                .forEach(row ->
-                        client.execute(
-                                Ddl.dropTable(options.metadataDatabase(), String.valueOf(row[0]))));
+        for (ClickHouseClient shard : client.shards()) {
+            TombstoneRemoval.killAbandoned(shard, options.metadataDatabase());
+            shard.query(
+                            "SELECT name FROM system.tables WHERE match(name, "
+                                    + Ddl.literal(TargetNames.UNFINISHED)
+                                    + ") AND database = "
+                                    + Ddl.literal(options.metadataDatabase()))
+                    .forEach(row ->
+                            shard.execute(
+                                    Ddl.dropTable(
+                                            options.metadataDatabase(), String.valueOf(row[0]))));
+        }
     }
 
     /** Whether a relation is to be followed, as it is at a position. */
@@ -437,6 +470,26 @@ public final class TargetTables {
             mapped.notes().forEach(note -> log.info("{}", note));
         }
         return derivation;
+    }
+
+    /**
+     * What a changed shape asks of its table ({@link ShapeChange#decide}). On several shards no row
+     * can come to another shard by what ClickHouse has: then it is loaded.
+     */
+    ShapeChange decide(
+            TableMapping pinned,
+            RelationDescriptor before,
+            RelationDescriptor after,
+            boolean rekeyable) {
+        ShapeChange change =
+                ShapeChange.decide(
+                        pinned, before, after, rules(), rekeyable && !client.isSharded());
+        boolean copied =
+                change instanceof ShapeChange.InPlace || change instanceof ShapeChange.Beside;
+        return client.isSharded() && copied && ShardKey.moves(pinned, change.mapping())
+                ? new ShapeChange.Load(
+                        change.mapping(), "by its key of another type its rows are on other shards")
+                : change;
     }
 
     /** The same for a partition of {@code root}. */

@@ -3,6 +3,8 @@ package dev.walshadow.pipeline;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.Ddl;
+import dev.walshadow.pipeline.Companion.Column;
+import dev.walshadow.pipeline.Companion.Content;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.nio.charset.StandardCharsets;
@@ -27,46 +29,51 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A view of the current rows beside each table: {@code FINAL}, without walshadow's own columns. It
- * follows its table: whoever has changed a table calls {@link #follow}, which brings the view to
- * the table's name and columns. A view is known by its comment, which also tells its definition.
- * What ClickHouse refuses, and a name that something else has, costs the view and nothing else.
+ * A {@link Companion} beside each table, called view here: of several shards on each. It follows
+ * its table: whoever has changed a table calls {@link #follow}, which brings the view to the
+ * table's name and columns. A view is known by its comment, which also tells its definition. What
+ * ClickHouse refuses, and a name that something else has, costs the view and nothing else.
  *
  * <p>Thread safe; one view is changed at a time, under the lock, so that names can change hands.
  */
 final class TargetViews {
     private static final Logger LOG = LoggerFactory.getLogger(TargetViews.class);
-    private static final Pattern COMMENT = Pattern.compile("(\\d+)\\.(\\d+), view ([0-9a-f]{8})$");
 
     /**
-     * @param columns null: an earlier process has made it
+     * @param digest empty: not the same on all shards
+     * @param content null: an earlier process has made it
      */
-    private record View(TargetName name, String digest, @Nullable List<Column> columns) {}
+    private record View(TargetName name, String digest, @Nullable Content content) {}
 
-    /** A view keeps the types that its table had when it was made. */
-    private record Column(String name, String type) {
-        static Column of(ColumnMapping column) {
-            return new Column(column.name(), column.type().print());
-        }
-    }
-
-    private final ClickHouseClient client;
+    private final List<ClickHouseClient> shards;
+    private final Companion kind;
     private final ViewNames pattern;
+    private final Pattern commentPattern;
+
+    /** What these read, so that it is made before them and dropped after them. */
+    private final @Nullable TargetViews below;
+
     private final TargetNames names;
     private final LongFunction<@Nullable TargetTable> tables;
     private final Map<Long, View> views = new HashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
 
     /**
+     * @param below what these read; null: the tables
      * @param tables the generation that is current for a table's key
      */
     TargetViews(
             ClickHouseClient client,
-            ViewNames pattern,
+            Companion kind,
+            @Nullable TargetViews below,
             TargetNames names,
             LongFunction<@Nullable TargetTable> tables) {
-        this.client = client;
-        this.pattern = pattern;
+        this.shards = client.shards();
+        this.kind = kind;
+        this.pattern = kind.names();
+        this.commentPattern =
+                Pattern.compile("(\\d+)\\.(\\d+), " + kind.word() + " ([0-9a-f]{8})$");
+        this.below = below;
         this.names = names;
         this.tables = tables;
     }
@@ -78,6 +85,9 @@ final class TargetViews {
      * @param isKept whether the view of a table that is not followed stays
      */
     void takeUp(Collection<TargetTable> followed, LongPredicate isKept) {
+        if (below != null) {
+            below.takeUp(followed, isKept);
+        }
         lock.lock();
         try {
             views.clear();
@@ -114,48 +124,64 @@ final class TargetViews {
     /** The views that are ours, by their comments; each is noted for its table. */
     private Map<TargetName, Long> known() {
         Map<TargetName, Long> known = new HashMap<>();
-        for (@Nullable String[] row :
-                client.query(
-                        "SELECT database, name, comment FROM system.tables WHERE engine = 'View'"
-                                + " AND startsWith(comment, "
-                                + Ddl.literal(names.mark())
-                                + ")")) {
-            Matcher comment = COMMENT.matcher(String.valueOf(row[2]));
+        Map<TargetName, List<String>> comments = new HashMap<>();
+        String sql =
+                "SELECT database, name, comment FROM system.tables WHERE engine = "
+                        + Ddl.literal(kind.engine())
+                        + " AND startsWith(comment, "
+                        + Ddl.literal(names.mark())
+                        + ")";
+        for (ClickHouseClient shard : shards) {
+            for (@Nullable String[] row : shard.query(sql)) {
+                comments.computeIfAbsent(name(row), _ -> new ArrayList<>())
+                        .add(String.valueOf(row[2]));
+            }
+        }
+        comments.forEach((name, on) -> {
+            Matcher comment = commentPattern.matcher(on.getFirst());
             if (comment.find()) {
-                TargetName name = new TargetName(String.valueOf(row[0]), String.valueOf(row[1]));
                 long key =
                         Quarantine.key(
                                 Integer.parseUnsignedInt(comment.group(1)),
                                 Integer.parseUnsignedInt(comment.group(2)));
                 known.put(name, key);
+                boolean whole = on.size() == shards.size() && Set.copyOf(on).size() == 1;
                 if (!pattern.isNone()) {
-                    views.put(key, new View(name, comment.group(3), null));
+                    views.put(key, new View(name, whole ? comment.group(3) : "", null));
                 }
             }
-        }
+        });
         return known;
     }
 
-    /** Comments of all that is in these databases. */
+    private static TargetName name(@Nullable String[] row) {
+        return new TargetName(String.valueOf(row[0]), String.valueOf(row[1]));
+    }
+
+    /** Comments of all that is in these databases, of what is not ours first. */
     private Map<TargetName, String> present(Set<String> databases) {
-        return databases.isEmpty()
-                ? Map.of()
-                : client
-                        .query(
-                                "SELECT database, name, comment FROM system.tables WHERE database"
-                                        + " IN ("
-                                        + databases.stream()
-                                                .map(Ddl::literal)
-                                                .collect(Collectors.joining(", "))
-                                        + ")")
-                        .stream()
-                        .collect(
-                                Collectors.toMap(
-                                        row ->
-                                                new TargetName(
-                                                        String.valueOf(row[0]),
-                                                        String.valueOf(row[1])),
-                                        row -> String.valueOf(row[2])));
+        Map<TargetName, String> present = new HashMap<>();
+        if (!databases.isEmpty()) {
+            String sql =
+                    "SELECT database, name, comment FROM system.tables WHERE database IN ("
+                            + databases.stream()
+                                    .map(Ddl::literal)
+                                    .collect(Collectors.joining(", "))
+                            + ")";
+            for (ClickHouseClient shard : shards) {
+                for (@Nullable String[] row : shard.query(sql)) {
+                    present.merge(
+                            name(row),
+                            String.valueOf(row[2]),
+                            (one, other) -> isOneOfThese(one) ? other : one);
+                }
+            }
+        }
+        return present;
+    }
+
+    private boolean isOneOfThese(String comment) {
+        return names.isCompanion(kind, comment);
     }
 
     /** It has a table of its own, or had one until its rows were set aside. */
@@ -171,6 +197,9 @@ final class TargetViews {
 
     /** Brings the table's view to what the table is now; throws what the client throws if away. */
     void follow(TargetTable table) {
+        if (below != null) {
+            below.follow(table);
+        }
         if (pattern.isNone()) {
             return;
         }
@@ -188,25 +217,39 @@ final class TargetViews {
 
     /** Columns that the table is about to lose, or to change, leave the view first. */
     void narrow(TargetTable table, TableMapping before) {
-        if (pattern.isNone()) {
-            return;
+        if (!pattern.isNone()) {
+            narrowThese(table, before);
         }
-        List<Column> kept = new ArrayList<>();
+        if (below != null) {
+            below.narrow(table, before);
+        }
+    }
+
+    private void narrowThese(TargetTable table, TableMapping before) {
+        Set<String> lost = new HashSet<>();
         for (ColumnMapping column : before.columns()) {
             boolean stays =
                     table.mapped().columns().stream()
                             .anyMatch(next ->
                                     next.attributeNumber() == column.attributeNumber()
                                             && Column.of(next).equals(Column.of(column)));
-            if (stays) {
-                kept.add(Column.of(column));
+            if (!stays) {
+                lost.add(column.name());
             }
         }
+        List<Column> kept =
+                kind.columns(before).stream()
+                        .filter(column -> !lost.contains(column.name()))
+                        .toList();
         lock.lock();
         try {
             View view = views.get(table.key());
-            if (view != null && !kept.isEmpty() && kept.size() < before.columns().size()) {
-                make(table, view.name(), TargetName.of(before), kept);
+            if (view != null && !kept.isEmpty() && !lost.isEmpty()) {
+                make(
+                        table,
+                        view.name(),
+                        TargetName.of(before),
+                        new Content(kept, kind.detail(before, kept)));
             }
         } catch (QuarantineException e) {
             refused(table, String.valueOf(e.getMessage()));
@@ -226,15 +269,29 @@ final class TargetViews {
         } finally {
             lock.unlock();
         }
+        if (below != null) {
+            below.remove(table);
+        }
     }
 
-    /** A table comes to this name: tables go before views. */
-    void makeRoom(TargetName name) {
+    /**
+     * A table comes to this name: tables go before views.
+     *
+     * @param comment of what is there
+     */
+    void makeRoom(TargetName name, String comment) {
+        if (!isOneOfThese(comment)) {
+            if (below != null) {
+                below.makeRoom(name, comment);
+            }
+            return;
+        }
         lock.lock();
         try {
             LOG.warn(
-                    "{} the view {} makes room for a table of that name",
+                    "{} the {} {} makes room for a table of that name",
                     PipelineCodes.VIEW_REFUSED,
+                    kind.noun(),
                     name);
             drop(name);
             views.values().removeIf(view -> view.name().equals(name));
@@ -253,17 +310,15 @@ final class TargetViews {
     private void attempt(TargetTable table, @Nullable Map<TargetName, String> present) {
         TableMapping applied = table.pin().applied();
         View old = views.get(table.key());
-        List<Column> columns =
-                applied != null
-                        ? applied.columns().stream().map(Column::of).toList()
-                        : old == null ? null : old.columns();
-        if (columns == null || columns.isEmpty()) {
+        Content content =
+                applied != null ? content(applied) : old == null ? null : old.content();
+        if (content == null || content.columns().isEmpty()) {
             return; // until its rows are there
         }
         TargetName name = nameOf(table);
         TargetName place = TargetName.of(table.mapped());
-        if (old != null && old.name().equals(name) && old.digest().equals(digest(place, columns))) {
-            views.put(table.key(), new View(name, old.digest(), columns));
+        if (old != null && old.name().equals(name) && old.digest().equals(digest(place, content))) {
+            views.put(table.key(), new View(name, old.digest(), content));
             return;
         }
         try {
@@ -271,7 +326,7 @@ final class TargetViews {
             if (taken != null) {
                 refused(table, name + " is " + taken);
             } else {
-                make(table, name, place, columns);
+                make(table, name, place, content);
             }
         } catch (QuarantineException e) {
             refused(table, String.valueOf(e.getMessage()));
@@ -280,6 +335,11 @@ final class TargetViews {
         if (old != null && !old.name().equals(name) && owner(old.name()) == null) {
             drop(old.name());
         }
+    }
+
+    private Content content(TableMapping mapping) {
+        List<Column> columns = kind.columns(mapping);
+        return new Content(columns, kind.detail(mapping, columns));
     }
 
     /** What else has the name; null: nothing that stays. */
@@ -295,15 +355,10 @@ final class TargetViews {
                 return "the view of " + other.label();
             }
         }
-        String comment =
-                present != null
-                        ? present.get(name)
-                        : client.queryValue(
-                                "SELECT comment FROM system.tables WHERE database = "
-                                        + Ddl.literal(name.database())
-                                        + " AND name = "
-                                        + Ddl.literal(name.table()));
-        return comment == null || names.isView(comment)
+        Map<TargetName, String> there =
+                present == null ? present(Set.of(name.database())) : present;
+        String comment = there.get(name);
+        return comment == null || isOneOfThese(comment)
                 ? null
                 : "a table, or a view that is not walshadow's";
     }
@@ -316,43 +371,34 @@ final class TargetViews {
                 .orElse(null);
     }
 
-    private void make(TargetTable table, TargetName name, TargetName place, List<Column> columns) {
-        String digest = digest(place, columns);
-        if (!name.database().equals(place.database())) {
-            client.execute(Ddl.createDatabase(name.database()));
+    private void make(TargetTable table, TargetName name, TargetName place, Content content) {
+        String digest = digest(place, content);
+        String statement =
+                kind.make(name, place, content, names.companionComment(table, kind, digest));
+        for (ClickHouseClient shard : shards) {
+            if (!name.database().equals(place.database())) {
+                shard.execute(Ddl.createDatabase(name.database()));
+            }
+            shard.execute(statement);
         }
-        client.execute(
-                "CREATE OR REPLACE VIEW "
-                        + name.quoted()
-                        + " AS "
-                        + definition(place, columns)
-                        + " COMMENT "
-                        + Ddl.literal(names.viewComment(table, digest)));
         views.values().removeIf(view -> view.name().equals(name));
-        views.put(table.key(), new View(name, digest, columns));
+        views.put(table.key(), new View(name, digest, content));
     }
 
-    private static String definition(TargetName place, List<Column> columns) {
-        return "SELECT "
-                + columns.stream()
-                        .map(column -> Ddl.identifier(column.name()))
-                        .collect(Collectors.joining(", "))
-                + " FROM "
-                + place.quoted()
-                + " FINAL";
-    }
-
-    private static String digest(TargetName place, List<Column> columns) {
+    private String digest(TargetName place, Content content) {
         CRC32C crc = new CRC32C();
-        crc.update((place + " " + columns).getBytes(StandardCharsets.UTF_8));
+        String text = place + " " + content.columns();
+        String more = kind.reads() + " " + content.detail();
+        crc.update((more.isBlank() ? text : text + " " + more).getBytes(StandardCharsets.UTF_8));
         return String.format(Locale.ROOT, "%08x", crc.getValue());
     }
 
     /** A view that does not fit any more must not stay. */
     private void refused(TargetTable table, String why) {
         LOG.warn(
-                "{} there is no view of the current rows of {}: {}",
+                "{} there is no {} of {}: {}",
                 PipelineCodes.VIEW_REFUSED,
+                kind.noun(),
                 table.label(),
                 why);
         View old = views.remove(table.key());
@@ -363,17 +409,14 @@ final class TargetViews {
 
     private void drop(TargetName name) {
         try {
-            client.execute(dropping(name));
+            shards.forEach(shard -> shard.execute(kind.drop(name)));
         } catch (QuarantineException e) {
             LOG.warn(
-                    "{} the view {} cannot be dropped: {}",
+                    "{} the {} {} cannot be dropped: {}",
                     PipelineCodes.VIEW_REFUSED,
+                    kind.noun(),
                     name,
                     Objects.requireNonNullElse(e.getMessage(), ""));
         }
-    }
-
-    static String dropping(TargetName name) {
-        return "DROP VIEW IF EXISTS " + name.quoted() + " SYNC";
     }
 }

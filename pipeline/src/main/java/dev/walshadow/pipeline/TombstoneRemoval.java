@@ -73,7 +73,11 @@ final class TombstoneRemoval {
         }
         try {
             if (isSettled(table)) { // also now that nobody else changes it
-                new Run(table, below).run(percent);
+                for (ClickHouseClient shard : services.client().shards()) {
+                    if (!table.isWanted()) {
+                        new Run(shard, table, below).run(percent);
+                    }
+                }
             }
         } finally {
             table.free();
@@ -111,8 +115,9 @@ final class TombstoneRemoval {
         }
     }
 
-    /** One table's. */
+    /** One table's on one shard. */
     private final class Run {
+        private final ClickHouseClient client;
         private final TargetTable table;
         private final String target;
         private final long below;
@@ -121,8 +126,9 @@ final class TombstoneRemoval {
         private final String early;
         private final String mark = mark(tables.metadataDatabase()) + UUID.randomUUID().toString();
 
-        Run(TargetTable table, long below) {
+        Run(ClickHouseClient client, TargetTable table, long below) {
             TableMapping mapping = table.mapped();
+            this.client = client;
             this.table = table;
             this.below = below;
             target = table.place().quoted();
@@ -157,7 +163,7 @@ final class TombstoneRemoval {
                         e.getMessage());
             }
             if (before != 0) {
-                services.reachability().until(table, () -> kill(services.client(), mark));
+                services.reachability().until(table, () -> kill(client, mark));
             }
         }
 
@@ -165,8 +171,7 @@ final class TombstoneRemoval {
         private long count(int percent) throws InterruptedException {
             @Nullable String[] counts =
                     inTurn(() ->
-                            services.client()
-                                    .query(
+                            client.query(
                                             String.format(
                                                     Locale.ROOT,
                                                     "SELECT countIf(%s = 1 AND %s), count() FROM"
@@ -228,8 +233,7 @@ final class TombstoneRemoval {
         private boolean delete(String condition) throws InterruptedException {
             String own = mark + (condition.startsWith(deleted + " = 0") ? " rows" : " tombstones");
             inTurn(() -> {
-                services.client()
-                        .execute(
+                client.execute(
                                 "ALTER TABLE "
                                         + target
                                         + " DELETE WHERE "
@@ -263,8 +267,7 @@ final class TombstoneRemoval {
 
         private String[] state(String own) {
             List<@Nullable String[]> found =
-                    services.client()
-                            .query(
+                    client.query(
                                     "SELECT is_done, latest_fail_reason FROM system.mutations"
                                             + " WHERE position(command, "
                                             + Ddl.literal(own)

@@ -46,12 +46,25 @@ final class PipelineHarness implements AutoCloseable {
      */
     PipelineHarness(Path directory, String url, String name, ItemsTable... followed)
             throws Exception {
+        this(directory, List.of(url), name, followed);
+    }
+
+    /**
+     * @param urls of each shard
+     */
+    PipelineHarness(Path directory, List<String> urls, String name, ItemsTable... followed)
+            throws Exception {
         state = Files.createDirectories(directory.resolve(name));
         metadata = "walshadow_" + name;
         client =
-                new ClickHouseClient(
-                        ClickHouseOptions.at(url)
-                                .withTimeouts(Duration.ofSeconds(2), Duration.ofSeconds(60)));
+                ClickHouseClient.ofShards(
+                        urls.stream()
+                                .map(url ->
+                                        ClickHouseOptions.at(url)
+                                                .withTimeouts(
+                                                        Duration.ofSeconds(2),
+                                                        Duration.ofSeconds(60)))
+                                .toList());
         descriptors = DescriptorLog.open(state.resolve("desclog"), SYSTEM);
         List<RelationDescriptor> described = new ArrayList<>();
         for (ItemsTable table : followed) {

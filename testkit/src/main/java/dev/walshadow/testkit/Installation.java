@@ -39,7 +39,8 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * A source, a ClickHouse and the daemon as a process of its own, all in one temporary directory.
- * Each of them can be killed and started again.
+ * Each of them can be killed and started again. {@code -Dwalshadow.shards=N}: N ClickHouse, which
+ * are shards, for tests that look at what is in ClickHouse by {@link #verify} only.
  */
 public final class Installation implements AutoCloseable {
     /** For every wait; a machine under load is slow. {@code -Dwalshadow.patience=SECONDS}. */
@@ -50,16 +51,16 @@ public final class Installation implements AutoCloseable {
 
     private final Path directory;
     private final EmbeddedPostgres source;
-    private final EmbeddedClickHouse target;
+    private final List<EmbeddedClickHouse> targets;
     private final Path configurationFile;
     private final Map<String, String> environment = new HashMap<>();
     private @Nullable Process daemon;
 
-    private Installation(Path directory, EmbeddedPostgres source, EmbeddedClickHouse target)
+    private Installation(Path directory, EmbeddedPostgres source, List<EmbeddedClickHouse> targets)
             throws IOException {
         this.directory = directory;
         this.source = source;
-        this.target = target;
+        this.targets = targets;
         this.configurationFile = directory.resolve("walshadow.toml");
         String text =
                 """
@@ -67,13 +68,21 @@ public final class Installation implements AutoCloseable {
                 url = "%s"
 
                 [clickhouse]
-                url = "%s"
+                %s
 
                 [state]
                 dir = "%s"
                 """
-                        .formatted(source.url("postgres"), target.url(), state());
+                        .formatted(source.url("postgres"), address(targets), state());
         Files.writeString(configurationFile, text);
+    }
+
+    private static String address(List<EmbeddedClickHouse> targets) {
+        return targets.size() == 1
+                ? "url = \"" + targets.getFirst().url() + "\""
+                : targets.stream()
+                        .map(target -> "\"" + target.url() + "\"")
+                        .collect(Collectors.joining(", ", "shards = [", "]"));
     }
 
     /** Both servers run, the daemon does not yet. */
@@ -85,14 +94,29 @@ public final class Installation implements AutoCloseable {
      * @param settings what the source has besides its defaults
      */
     public static Installation start(int major, UnaryOperator<EmbeddedPostgres.Builder> settings) {
+        return start(major, settings, Integer.getInteger("walshadow.shards", 1));
+    }
+
+    /** Several ClickHouse are shards. */
+    public static Installation startSharded(int major, int shards) {
+        return start(major, source -> source, shards);
+    }
+
+    private static Installation start(
+            int major, UnaryOperator<EmbeddedPostgres.Builder> settings, int shards) {
         try {
             Path directory = Files.createTempDirectory("walshadow-test");
             Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
             EmbeddedPostgres source =
                     settings.apply(EmbeddedPostgres.at(directory.resolve("source")).version(major))
                             .start();
-            EmbeddedClickHouse target = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-            return new Installation(directory, source, target);
+            List<EmbeddedClickHouse> targets = new ArrayList<>();
+            for (int i = 1; i <= shards; i++) {
+                targets.add(
+                        EmbeddedClickHouse.start(
+                                directory.resolve("clickhouse" + (i == 1 ? "" : i))));
+            }
+            return new Installation(directory, source, targets);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -102,8 +126,14 @@ public final class Installation implements AutoCloseable {
         return source;
     }
 
+    /** The only ClickHouse, or the first shard. */
     public EmbeddedClickHouse target() {
-        return target;
+        return targets.getFirst();
+    }
+
+    /** Every shard. */
+    public List<EmbeddedClickHouse> targets() {
+        return targets;
     }
 
     /** The daemon's state directory. */
@@ -358,7 +388,7 @@ public final class Installation implements AutoCloseable {
                 "an insert is on its way",
                 () -> {
                     boolean held = status().path("held_bytes").asLong(0) > 0;
-                    EmbeddedClickHouse.InsertCounts counts = target.insertCounts();
+                    EmbeddedClickHouse.InsertCounts counts = target().insertCounts();
                     between[0] = counts.started() - counts.answered();
                     return held && between[0] > 0;
                 });
@@ -496,7 +526,7 @@ public final class Installation implements AutoCloseable {
             }
         }
         source.stopImmediate();
-        target.kill();
+        targets.forEach(EmbeddedClickHouse::kill);
         if (Boolean.getBoolean("walshadow.keep")) {
             return;
         }

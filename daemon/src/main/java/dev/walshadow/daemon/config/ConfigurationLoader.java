@@ -108,7 +108,14 @@ public final class ConfigurationLoader {
     }
 
     private boolean isRequired(Setting<?> setting) {
-        return setting.required() && !(setting.equals(Settings.SOURCE_URL) && isOfArchive());
+        return setting.required()
+                && !(setting.equals(Settings.SOURCE_URL) && isOfArchive())
+                && !(setting.equals(Settings.CLICKHOUSE_URL) && hasShards());
+    }
+
+    private boolean hasShards() {
+        Configuration.Value shards = values.get(Settings.CLICKHOUSE_SHARDS);
+        return shards != null && !shards.parsed().equals(List.of());
     }
 
     private boolean isOfArchive() {

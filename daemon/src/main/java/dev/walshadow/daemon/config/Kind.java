@@ -103,6 +103,21 @@ public record Kind<T>(
                         return text;
                     });
 
+    /**
+     * Addresses that may have commas of their own: a part without a scheme belongs to the one before
+     * it.
+     */
+    public static Kind<List<String>> urls() {
+        return new Kind<>(
+                "a list of http://host:8123",
+                true,
+                true,
+                texts ->
+                        texts.isEmpty()
+                                ? List.of()
+                                : List.of(String.join(",", texts).split("\\s*,\\s*(?=\\w+://)")));
+    }
+
     /** How views are called. */
     public static Kind<String> viewNames() {
         return single(ViewNames.EXPECTED, text -> new ViewNames(text).pattern());
@@ -141,6 +156,14 @@ public record Kind<T>(
         if (!secret || text.isEmpty()) {
             return text;
         }
+        return parsed instanceof List<?> texts
+                ? texts.stream()
+                        .map(each -> masked(String.valueOf(each)))
+                        .collect(Collectors.joining(", "))
+                : masked(text);
+    }
+
+    private static String masked(String text) {
         return text.contains("://")
                 ? PASSWORD_IN_QUERY
                         .matcher(PASSWORD_IN_URL.matcher(text).replaceFirst("$1:***@"))

@@ -73,6 +73,14 @@ public final class Settings {
                     "The target's HTTP interface, `http://[user:password@]host:8123` or https;"
                         + " several replicas as `host:8123,host:8123`, of which the next is used"
                         + " when one cannot serve.");
+    public static final Setting<List<String>> CLICKHOUSE_SHARDS =
+            optional(
+                    "clickhouse",
+                    "shards",
+                    Kind.urls(),
+                    "[]",
+                    "In place of `url`: two or more shards, each as in `url`, each with the rows whose"
+                        + " keys' hashes are its own. Their number and order stay as they are.");
     public static final Setting<String> CLICKHOUSE_USER =
             optional("clickhouse", "user", Kind.TEXT, "default", "User in ClickHouse.");
     public static final Setting<String> CLICKHOUSE_PASSWORD =
@@ -113,7 +121,16 @@ public final class Settings {
                     Kind.TEXT,
                     null,
                     "Name of a ClickHouse cluster of one shard: tables are replicated, and DDL is"
-                            + " done on all replicas.");
+                            + " done on all replicas. Of several `shards` the name of each one's,"
+                            + " separated by commas.");
+    public static final Setting<String> CLICKHOUSE_DISTRIBUTED_CLUSTER =
+            optional(
+                    "clickhouse",
+                    "distributed_cluster",
+                    Kind.TEXT,
+                    null,
+                    "Name of the ClickHouse cluster that has all `shards`, in their order and of one"
+                            + " weight: what the tables of `tables.distributed` read.");
     public static final Setting<String> CLICKHOUSE_QUORUM =
             optional(
                     "clickhouse",
@@ -252,6 +269,15 @@ public final class Settings {
                     "Name of a view of each table's current rows (`FINAL`, without walshadow's own"
                             + " columns), which follows its table: `{database}.{table}_current`,"
                             + " `{database}_current.{table}` or the like; none if empty.");
+    public static final Setting<String> TABLES_DISTRIBUTED =
+            optional(
+                    "tables",
+                    "distributed",
+                    Kind.viewNames(),
+                    "",
+                    "Of several shards: name of a Distributed table beside each table, on each shard,"
+                            + " which reads all of them and follows its table:"
+                            + " `{database}.{table}_all` or the like; none if empty.");
     public static final Setting<String> TABLES_ON_EXISTING =
             optional(
                     "tables",
@@ -482,6 +508,7 @@ public final class Settings {
                     SOURCE_SIGNALS,
                     SOURCE_CONFIG_SCHEMA,
                     CLICKHOUSE_URL,
+                    CLICKHOUSE_SHARDS,
                     CLICKHOUSE_USER,
                     CLICKHOUSE_PASSWORD,
                     CLICKHOUSE_PASSWORD_FILE,
@@ -489,6 +516,7 @@ public final class Settings {
                     CLICKHOUSE_METADATA_DATABASE,
                     CLICKHOUSE_DATABASE_PREFIX,
                     CLICKHOUSE_CLUSTER,
+                    CLICKHOUSE_DISTRIBUTED_CLUSTER,
                     CLICKHOUSE_QUORUM,
                     STATE_DIR,
                     WAL_SPOOL_MAX,
@@ -505,6 +533,7 @@ public final class Settings {
                     TABLES_ON_DROP,
                     TABLES_ON_EXISTING,
                     TABLES_VIEWS,
+                    TABLES_DISTRIBUTED,
                     TABLES_OVERSIZED,
                     TABLES_INITIAL_LOAD,
                     TRANSFORM_SALT,

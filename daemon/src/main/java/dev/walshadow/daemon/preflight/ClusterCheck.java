@@ -59,6 +59,35 @@ public final class ClusterCheck {
         }
     }
 
+    /** Whether the cluster that Distributed tables read can be that of these shards. */
+    public static void distributed(ClickHouseClient client, String name, Findings findings) {
+        int shards = client.shards().size();
+        for (ClickHouseClient shard : client.shards()) {
+            @Nullable String[] found =
+                    shard.query(
+                                    "SELECT uniqExact(shard_num), countIf(shard_weight != 1) FROM"
+                                            + " system.clusters WHERE cluster = "
+                                            + Ddl.literal(name))
+                            .getFirst();
+            if (!String.valueOf(shards).equals(found[0]) || !"0".equals(found[1])) {
+                findings.add(
+                        DaemonCodes.CLUSTER,
+                        "[clickhouse] distributed_cluster = \""
+                                + name
+                                + "\": expected "
+                                + shards
+                                + " shards of weight 1 in the order of [clickhouse] shards, found "
+                                + found[0]
+                                + ("0".equals(found[1]) ? "" : ", some of another weight")
+                                + " at "
+                                + shard.endpoint()
+                                + "; it knows "
+                                + names(shard)
+                                + ". Name one of these, or add it to remote_servers");
+            }
+        }
+    }
+
     private static String names(ClickHouseClient client) {
         TreeSet<String> names = new TreeSet<>();
         client.query("SELECT DISTINCT cluster FROM system.clusters")

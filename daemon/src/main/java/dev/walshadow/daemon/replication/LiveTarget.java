@@ -8,6 +8,7 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.postgres.Lsn;
+import java.util.List;
 
 /**
  * Another way to ClickHouse while the stream goes on: other credentials, or another address of the
@@ -17,12 +18,12 @@ import dev.walshadow.postgres.Lsn;
 final class LiveTarget {
     private final Configuration wanted;
     private final ClickHouseClient client;
-    private final ClickHouseOptions options;
+    private final List<ClickHouseOptions> shards;
 
     LiveTarget(Configuration wanted, ClickHouseClient client) {
         this.wanted = wanted;
         this.client = client;
-        this.options = Targets.options(wanted);
+        this.shards = Targets.options(wanted);
     }
 
     /**
@@ -31,12 +32,28 @@ final class LiveTarget {
      * @throws dev.walshadow.base.RetryException if it does not answer
      */
     void check(long systemIdentifier, long written) {
-        if (options.equals(client.options())) {
+        List<ClickHouseClient> now = client.shards();
+        if (now.size() != shards.size()) {
+            throw new ConfigurationException(
+                    DaemonCodes.BAD_CONFIGURATION,
+                    "the number of shards cannot change: expected "
+                            + now.size()
+                            + ", found "
+                            + shards.size());
+        }
+        for (int i = 0; i < shards.size(); i++) {
+            check(now.get(i), shards.get(i), systemIdentifier, written);
+        }
+    }
+
+    private void check(
+            ClickHouseClient now, ClickHouseOptions options, long systemIdentifier, long written) {
+        if (options.equals(now.options())) {
             return;
         }
         try (ClickHouseClient tried = new ClickHouseClient(options)) {
             tried.ping();
-            if (!options.url().equals(client.options().url())) {
+            if (!options.url().equals(now.options().url())) {
                 requireSameData(tried, systemIdentifier, written);
             }
         }
@@ -48,7 +65,7 @@ final class LiveTarget {
                     DaemonCodes.BAD_CONFIGURATION,
                     "[clickhouse] url: nothing was written to ClickHouse since the start, so"
                             + " whether "
-                            + options.url()
+                            + tried.options().url()
                             + " has the same data is not known; restart instead");
         }
         String place =
@@ -62,7 +79,7 @@ final class LiveTarget {
             throw new ConfigurationException(
                     DaemonCodes.BAD_CONFIGURATION,
                     "[clickhouse] url: "
-                            + options.url()
+                            + tried.options().url()
                             + " is not the ClickHouse that has the rows: expected a watermark of "
                             + Lsn.format(written)
                             + " or later in "
@@ -73,8 +90,11 @@ final class LiveTarget {
     }
 
     void use() {
-        if (!options.equals(client.options())) {
-            client.use(options);
+        List<ClickHouseClient> now = client.shards();
+        for (int i = 0; i < shards.size(); i++) {
+            if (!shards.get(i).equals(now.get(i).options())) {
+                now.get(i).use(shards.get(i));
+            }
         }
     }
 }

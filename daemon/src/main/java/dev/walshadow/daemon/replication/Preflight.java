@@ -450,11 +450,10 @@ final class Preflight {
 
     private TargetTables checkTarget(ClickHouseClient client, TableSelection selection) {
         Targets.ping(configuration);
-        Advice.targetVersion(String.valueOf(client.queryValue("SELECT version()")), findings);
-        ClusterCheck.check(client, findings);
-        long asked = System.currentTimeMillis();
-        long clock = Long.parseLong(String.valueOf(client.queryValue(TARGET_CLOCK)));
-        HostCheck.clock("ClickHouse", asked, clock, System.currentTimeMillis(), findings);
+        client.shards().forEach(this::checkShard);
+        configuration
+                .find(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER)
+                .ifPresent(name -> ClusterCheck.distributed(client, name, findings));
         long identifier = identity == null ? 0 : identity.systemIdentifier();
         FollowedDatabases known = followed;
         TargetTables tables =
@@ -476,6 +475,14 @@ final class Preflight {
             tables.problems(selection.of(relations)).forEach(findings::addLine);
         }
         return tables;
+    }
+
+    private void checkShard(ClickHouseClient shard) {
+        Advice.targetVersion(String.valueOf(shard.queryValue("SELECT version()")), findings);
+        ClusterCheck.check(shard, findings);
+        long asked = System.currentTimeMillis();
+        long clock = Long.parseLong(String.valueOf(shard.queryValue(TARGET_CLOCK)));
+        HostCheck.clock("ClickHouse", asked, clock, System.currentTimeMillis(), findings);
     }
 
     private SourceEncoding printing(SourceEncoding encoding) {

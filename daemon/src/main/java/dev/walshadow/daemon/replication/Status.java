@@ -2,6 +2,7 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.catalog.DatabaseDescriptor;
 import dev.walshadow.catalog.RelationName;
+import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.state.TableDecisions;
 import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.PipelineMetrics;
@@ -13,6 +14,7 @@ import dev.walshadow.shadow.ShadowCluster;
 import dev.walshadow.source.spool.SpoolStatus;
 import java.util.Collection;
 import java.util.Locale;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
@@ -34,7 +36,11 @@ final class Status {
         root.put("phase", phase);
         prepared.pause().write(root);
         root.put("source", prepared.sourceName());
-        root.put("target", prepared.client().endpoint());
+        root.put(
+                "target",
+                prepared.client().shards().stream()
+                        .map(ClickHouseClient::endpoint)
+                        .collect(Collectors.joining(", ")));
         if (failure != null) {
             root.put("failure", String.valueOf(failure.getMessage()));
         }

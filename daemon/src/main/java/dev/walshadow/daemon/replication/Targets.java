@@ -8,6 +8,7 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
+import dev.walshadow.pipeline.Companion.Distributed;
 import dev.walshadow.pipeline.TargetOptions;
 import dev.walshadow.pipeline.TargetTables;
 import dev.walshadow.pipeline.ToastMode;
@@ -24,8 +25,10 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -37,21 +40,85 @@ public final class Targets {
     private Targets() {}
 
     public static ClickHouseClient client(Configuration configuration) {
-        return new ClickHouseClient(options(configuration));
+        return ClickHouseClient.ofShards(options(configuration));
     }
 
     /** Fails, classified, unless ClickHouse answers soon and lets this user in. */
     static void ping(Configuration configuration) {
-        try (ClickHouseClient client =
-                new ClickHouseClient(
-                        options(configuration).withTimeouts(PING_TIMEOUT, PING_TIMEOUT))) {
-            client.ping();
+        for (ClickHouseOptions shard : options(configuration)) {
+            try (ClickHouseClient client =
+                    new ClickHouseClient(shard.withTimeouts(PING_TIMEOUT, PING_TIMEOUT))) {
+                client.ping();
+            }
+        }
+    }
+
+    /**
+     * How to reach each shard; of one alone it is the ClickHouse.
+     *
+     * @throws ConfigurationException if the settings do not go together
+     */
+    static List<ClickHouseOptions> options(Configuration configuration) {
+        List<String> shards = configuration.get(Settings.CLICKHOUSE_SHARDS);
+        Optional<String> url = configuration.find(Settings.CLICKHOUSE_URL);
+        require(
+                url.isPresent() != shards.size() > 1,
+                "either [clickhouse] url names the ClickHouse, or [clickhouse] shards two or more");
+        boolean distributed = !configuration.get(Settings.TABLES_DISTRIBUTED).isEmpty();
+        require(
+                !distributed || !shards.isEmpty(),
+                "[tables] distributed reads several shards; set [clickhouse] shards");
+        require(
+                !distributed
+                        || configuration.find(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER).isPresent(),
+                "[tables] distributed needs [clickhouse] distributed_cluster, the cluster of all"
+                        + " shards");
+        String views = configuration.get(Settings.TABLES_VIEWS);
+        require(
+                shards.isEmpty() || distributed || views.isEmpty(),
+                "[tables] views would each show one shard's rows: set [tables] distributed too, and"
+                        + " they show the rows of all");
+        require(
+                views.isEmpty() || !views.equals(configuration.get(Settings.TABLES_DISTRIBUTED)),
+                "[tables] views and distributed must be different names");
+        List<String> urls = shards.isEmpty() ? List.of(url.orElseThrow()) : shards;
+        List<String> clusters = clusters(configuration, shards.size());
+        List<ClickHouseOptions> all = new ArrayList<>();
+        for (int i = 0; i < urls.size(); i++) {
+            Cluster cluster =
+                    clusters.isEmpty()
+                            ? null
+                            : new Cluster(
+                                    clusters.get(i), configuration.get(Settings.CLICKHOUSE_QUORUM));
+            all.add(options(configuration, urls.get(i)).withCluster(cluster));
+        }
+        return all;
+    }
+
+    /** The name of each shard's cluster; none if there are no replicas. */
+    private static List<String> clusters(Configuration configuration, int shards) {
+        Optional<String> names = configuration.find(Settings.CLICKHOUSE_CLUSTER);
+        if (names.isEmpty() || shards == 0) {
+            return names.stream().toList();
+        }
+        List<String> clusters = List.of(names.get().split("\\s*,\\s*", -1));
+        require(
+                clusters.size() == shards,
+                "[clickhouse] cluster must name a cluster for each of the "
+                        + shards
+                        + " shards, separated by commas: that of its replicas");
+        return clusters;
+    }
+
+    private static void require(boolean fits, String otherwise) {
+        if (!fits) {
+            throw new ConfigurationException(DaemonCodes.BAD_CONFIGURATION, otherwise);
         }
     }
 
     /** What is set by itself wins over what the URL has. */
-    static ClickHouseOptions options(Configuration configuration) {
-        ClickHouseOptions inUrl = ClickHouseOptions.at(configuration.get(Settings.CLICKHOUSE_URL));
+    private static ClickHouseOptions options(Configuration configuration, String url) {
+        ClickHouseOptions inUrl = ClickHouseOptions.at(url);
         String user = configuration.get(Settings.CLICKHOUSE_USER);
         String password =
                 configuration
@@ -61,15 +128,7 @@ public final class Targets {
         return inUrl.withCredentials(
                         user.equals(Settings.CLICKHOUSE_USER.defaultText()) ? inUrl.user() : user,
                         password.isEmpty() ? inUrl.password() : password)
-                .withCompression(compresses(configuration, inUrl.endpoints()))
-                .withCluster(
-                        configuration
-                                .find(Settings.CLICKHOUSE_CLUSTER)
-                                .map(name ->
-                                        new Cluster(
-                                                name,
-                                                configuration.get(Settings.CLICKHOUSE_QUORUM)))
-                                .orElse(null));
+                .withCompression(compresses(configuration, inUrl.endpoints()));
     }
 
     private static boolean compresses(Configuration configuration, List<String> urls) {
@@ -147,7 +206,17 @@ public final class Targets {
                                 configuration
                                         .get(Settings.TABLES_ON_EXISTING)
                                         .toUpperCase(Locale.ROOT)),
-                        new ViewNames(configuration.get(Settings.TABLES_VIEWS))));
+                        new ViewNames(configuration.get(Settings.TABLES_VIEWS)),
+                        distributed(configuration)));
+    }
+
+    /** What reads all shards; null: there is one. */
+    private static @Nullable Distributed distributed(Configuration configuration) {
+        return configuration.get(Settings.CLICKHOUSE_SHARDS).isEmpty()
+                ? null
+                : new Distributed(
+                        new ViewNames(configuration.get(Settings.TABLES_DISTRIBUTED)),
+                        configuration.find(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER).orElse(""));
     }
 
     /**
@@ -180,10 +249,12 @@ public final class Targets {
     }
 
     private static boolean hasTime64(ClickHouseClient client) {
-        return "1"
-                .equals(
-                        client.queryValue(
-                                "SELECT count() FROM system.data_type_families WHERE name ="
-                                        + " 'Time64'"));
+        return client.shards().stream()
+                .allMatch(shard ->
+                        "1"
+                                .equals(
+                                        shard.queryValue(
+                                                "SELECT count() FROM system.data_type_families"
+                                                        + " WHERE name = 'Time64'")));
     }
 }

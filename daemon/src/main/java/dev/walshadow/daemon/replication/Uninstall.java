@@ -104,6 +104,9 @@ public final class Uninstall implements AutoCloseable {
         List<String> steps = new ArrayList<>();
         TargetRemoval found = target();
         found.views().forEach(view -> steps.add("drop the view " + view + " in ClickHouse"));
+        found.distributed()
+                .forEach(table ->
+                        steps.add("drop the Distributed table " + table + " in ClickHouse"));
         if (dropTables) {
             found.tables()
                     .forEach(table -> steps.add("drop the table " + table + " in ClickHouse"));

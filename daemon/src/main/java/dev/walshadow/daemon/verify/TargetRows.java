@@ -15,9 +15,12 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a table's current rows from ClickHouse with FINAL, as ClickHouse's own text. */
+/**
+ * Reads a table's current rows from ClickHouse with FINAL, as ClickHouse's own text; of several
+ * shards from one after the other, each row of one of them.
+ */
 final class TargetRows {
-    private final ClickHouseClient client;
+    private final List<ClickHouseClient> shards;
     private final Map<String, String> settings;
     private final Consumer<Runnable> turn;
 
@@ -30,7 +33,7 @@ final class TargetRows {
      * @param turn runs it
      */
     TargetRows(ClickHouseClient client, Map<String, String> settings, Consumer<Runnable> turn) {
-        this.client = client;
+        this.shards = client.shards();
         this.settings = settings;
         this.turn = turn;
     }
@@ -40,7 +43,8 @@ final class TargetRows {
     }
 
     /**
-     * The first rows at or above a key, in ClickHouse's order of keys.
+     * The first rows at or above a key, in ClickHouse's order of keys; of several shards the first
+     * ones of each.
      *
      * @param least texts of the key columns; empty: from the first row on
      */
@@ -68,7 +72,8 @@ final class TargetRows {
                             + ") >= "
                             + tuple(keyColumns, least);
         }
-        select(table, above + " ORDER BY " + columns + " LIMIT " + rows, consumer);
+        int ofEach = Math.ceilDiv(rows, shards.size());
+        select(table, above + " ORDER BY " + columns + " LIMIT " + ofEach, consumer);
     }
 
     void lookup(
@@ -132,7 +137,12 @@ final class TargetRows {
                         commit(table),
                         Ddl.identifier(table.targetDatabase()),
                         Ddl.identifier(table.targetTable())),
-                row -> newest[0] = Long.parseUnsignedLong(Objects.requireNonNull(row.text(0))));
+                row ->
+                        newest[0] =
+                                Math.max(
+                                        newest[0],
+                                        Long.parseUnsignedLong(
+                                                Objects.requireNonNull(row.text(0)))));
         return newest[0];
     }
 
@@ -184,7 +194,9 @@ final class TargetRows {
     }
 
     private void query(String sql, RowConsumer consumer) {
-        turn.accept(() -> client.stream(sql, settings, consumer));
+        for (ClickHouseClient shard : shards) {
+            turn.accept(() -> shard.stream(sql, settings, consumer));
+        }
     }
 
     private static String expression(ComparedTable.Column column) {

@@ -109,6 +109,24 @@ final class ConfigurationLoaderTest {
     }
 
     @Test
+    void shardsTakeThePlaceOfTheUrlAndMayHaveReplicas() throws IOException {
+        String file =
+                MINIMAL.replaceAll(
+                        "url = \"http.*",
+                        "shards = [\"http://u:one@a:8123,b:8123\", \"http://u:two@c:8123/x\"]");
+        Configuration configuration = load(file, Map.of(), Map.of());
+        assertThat(configuration.get(Settings.CLICKHOUSE_SHARDS))
+                .containsExactly("http://u:one@a:8123,b:8123", "http://u:two@c:8123/x");
+        assertThat(configuration.shown(Settings.CLICKHOUSE_SHARDS))
+                .isEqualTo("http://u:***@a:8123,b:8123, http://u:***@c:8123/x");
+        String text = "http://a:8123,b:8123, https://c:8123";
+        assertThat(
+                        load(file, Map.of("WALSHADOW_CLICKHOUSE_SHARDS", text), Map.of())
+                                .get(Settings.CLICKHOUSE_SHARDS))
+                .containsExactly("http://a:8123,b:8123", "https://c:8123");
+    }
+
+    @Test
     void thePageNamesWhatReloadApplies() throws IOException {
         String page = Files.readString(Path.of("..", "docs", "configuration.md"));
         int from = page.indexOf("**Applied at once:**");

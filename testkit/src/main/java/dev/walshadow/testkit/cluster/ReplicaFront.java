@@ -18,18 +18,27 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
 
 /**
  * One host of a ClickHouse cluster, in front of an engine that has no Keeper: takes the statements
  * of a cluster, has the engine parse them as they are, and lets it carry them out without {@code ON
  * CLUSTER} and with the engine that is not replicated. Several fronts of one engine are replicas
  * that have always caught up. A front can be closed, and lose answers.
+ *
+ * <p>Fronts of several engines are shards of the cluster {@code all}. A Distributed table becomes
+ * one that reads the engine's own table: engines do not reach each other.
  */
 public final class ReplicaFront implements AutoCloseable {
     private static final Set<String> NOT_FORWARDED =
             Set.of("connection", "content-length", "host", "transfer-encoding", "expect");
     private static final List<String> CHANGING =
             List.of("CREATE ", "DROP ", "TRUNCATE ", "ALTER ", "RENAME ", "EXCHANGE ");
+
+    private static final Pattern DISTRIBUTED =
+            Pattern.compile(
+                    "ENGINE = Distributed\\('all', ('[^']*'), '([^']*)'(, sipHash64\\([^)]*\\))?\\)"
+                            + " COMMENT");
 
     private final String engine;
     private final String cluster;
@@ -125,13 +134,17 @@ public final class ReplicaFront implements AutoCloseable {
                 requireParsed(sql);
             }
         }
-        return sql.replace(clause, "")
+        return DISTRIBUTED
+                .matcher(sql.replace(clause, ""))
+                .replaceAll("ENGINE = Merge($1, '^$2\\$') COMMENT")
+                .replace("engine = 'Distributed'", "engine = 'Merge'")
                 .replace("ENGINE = ReplicatedReplacingMergeTree(", "ENGINE = ReplacingMergeTree(")
                 .replace(
                         "system.clusters",
                         "(SELECT '"
                                 + cluster
-                                + "' AS cluster, 1 AS shard_num, arrayJoin([1, 2]) AS replica_num)")
+                                + "' AS cluster, 1 AS shard_num, 1 AS shard_weight UNION ALL"
+                                + " SELECT 'all', arrayJoin([1, 2]), 1)")
                 .replace("system.macros", "(SELECT arrayJoin(['shard', 'replica']) AS macro)")
                 .getBytes(StandardCharsets.UTF_8);
     }
