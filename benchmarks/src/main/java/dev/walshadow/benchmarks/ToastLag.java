@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Updates that leave a column of 100 kB out of line unchanged, at a fixed rate: the WAL has only a
  * pointer, so each row's value is taken from its previous version, or in mode {@code clickhouse}
- * made from the chunks that are kept there. Each update writes the next
- * number into its row; a reader asks ClickHouse for the highest. An update's lag is from the return
- * of its commit to the first answer that is not below its number.
+ * made from the chunks that are kept there. Each update writes the next number into its row; a
+ * reader asks ClickHouse for the highest. An update's lag is from the return of its commit to the
+ * first answer that is not below its number.
  */
 final class ToastLag {
     private static final String TABLE = "bench.documents";

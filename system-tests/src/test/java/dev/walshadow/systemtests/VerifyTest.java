@@ -68,15 +68,14 @@ final class VerifyTest {
             changeLarge(installation, "id IN (7, 15)", "v, " + cut.formatted("b") + " AS b");
             assertThat(installation.verify().results())
                     .singleElement()
-                    .satisfies(
-                            result ->
-                                    assertThat(result.differences())
-                                            .extracting(each -> each.kind() + " " + each.key())
-                                            .containsExactlyInAnyOrder(
-                                                    "DIFFERENT id=7",
-                                                    "DIFFERENT id=8",
-                                                    "DIFFERENT id=9",
-                                                    "DIFFERENT id=15"));
+                    .satisfies(result ->
+                            assertThat(result.differences())
+                                    .extracting(each -> each.kind() + " " + each.key())
+                                    .containsExactlyInAnyOrder(
+                                            "DIFFERENT id=7",
+                                            "DIFFERENT id=8",
+                                            "DIFFERENT id=9",
+                                            "DIFFERENT id=15"));
         }
     }
 
