@@ -83,8 +83,7 @@ class TransactionRecordTest {
     }
 
     private static void refused(RecordBuilder builder, int info, byte[] main) {
-        WalRecord record =
-                builder.kind(ResourceManager.TRANSACTION, info).main(main).wrapped();
+        WalRecord record = builder.kind(ResourceManager.TRANSACTION, info).main(main).wrapped();
         assertThatThrownBy(() -> new TransactionRecord(17).wrap(record))
                 .isInstanceOf(HaltException.class)
                 .hasMessageContaining("xid 0");
