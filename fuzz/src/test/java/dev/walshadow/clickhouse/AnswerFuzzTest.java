@@ -59,7 +59,8 @@ final class AnswerFuzzTest {
                 at = next;
             }
         } catch (IndexOutOfBoundsException e) {
-            Invariant.check(e.getMessage() != null, "an answer that is cut off says so");
+            // without a message where the JVM has thrown it often
+            Invariant.check(at < bytes.length, "only an answer that is cut off is refused");
         }
     }
 

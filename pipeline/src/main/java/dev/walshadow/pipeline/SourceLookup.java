@@ -21,6 +21,8 @@ public interface SourceLookup {
     /**
      * PostgreSQL's output text of {@code columns} (attnums) of a row, or null when there is no such
      * row version any more. A commit is in the WAL before others see it: this waits until they do.
+     *
+     * @throws dev.walshadow.base.QuarantineException if PostgreSQL cannot print a value
      */
     @Nullable List<@Nullable String> select(
             RelationDescriptor relation, Place place, List<Integer> columns)

@@ -1,8 +1,10 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.Backoff;
+import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.daemon.DaemonCodes;
+import dev.walshadow.pipeline.PipelineCodes;
 import dev.walshadow.pipeline.SourceLookup;
 import dev.walshadow.shadow.CatalogReader;
 import java.sql.Connection;
@@ -25,6 +27,7 @@ import org.slf4j.LoggerFactory;
 final class SourceValues implements SourceLookup {
     private static final Logger LOG = LoggerFactory.getLogger(SourceValues.class);
     private static final String INSUFFICIENT_PRIVILEGE = "42501";
+    private static final String PROGRAM_LIMIT_EXCEEDED = "54000";
     private static final long RETRY_CEILING_MILLIS = 5_000;
     private static final long VISIBLE_CEILING_MILLIS = 1_000;
 
@@ -68,6 +71,17 @@ final class SourceValues implements SourceLookup {
                 waits = null;
                 return found;
             } catch (SQLException e) {
+                if (isUnprintable(e)) {
+                    throw new QuarantineException(
+                            PipelineCodes.OLD_VALUE_MISSING,
+                            "the change leaves a toasted column of "
+                                    + relation.label()
+                                    + " unchanged, ClickHouse does not have its value, and the"
+                                    + " source cannot print it: "
+                                    + e.getMessage()
+                                    + "; load the table anew",
+                            e);
+                }
                 if (databases.isGone(relation.databaseOid())) {
                     waits = null;
                     return null;
@@ -79,6 +93,13 @@ final class SourceValues implements SourceLookup {
                 backoff.pause();
             }
         }
+    }
+
+    /** PostgreSQL prints no more than 1 GB: no bytea of more than 512 MB, say. */
+    private static boolean isUnprintable(SQLException failure) {
+        return PROGRAM_LIMIT_EXCEEDED.equals(failure.getSQLState())
+                || String.valueOf(failure.getMessage())
+                        .contains("invalid memory alloc request size");
     }
 
     /** Why an answer of the source is waited for; null while none is missing. */

@@ -3,6 +3,7 @@ package dev.walshadow.daemon.replication;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.pipeline.SourceLookup;
@@ -36,20 +37,20 @@ final class SourceValuesTest {
 
     private static final int LARGEST = 10_000;
 
-    private static final SourceValues VALUES =
-            new SourceValues(
-                    new SourceValues.Databases() {
-                        @Override
-                        public Connection open(int oid) throws SQLException {
-                            return session();
-                        }
+    private static final SourceValues.Databases DATABASES =
+            new SourceValues.Databases() {
+                @Override
+                public Connection open(int oid) throws SQLException {
+                    return session();
+                }
 
-                        @Override
-                        public boolean isGone(int oid) {
-                            return false;
-                        }
-                    },
-                    LARGEST);
+                @Override
+                public boolean isGone(int oid) {
+                    return false;
+                }
+            };
+
+    private static final SourceValues VALUES = new SourceValues(DATABASES, LARGEST);
 
     @BeforeAll
     static void start() throws Exception {
@@ -208,6 +209,21 @@ final class SourceValuesTest {
             assertThat(answer.get()).containsExactly("v", "w");
             assertThat(asReader.waits()).isNull();
         }
+    }
+
+    /** It would be asked for in vain for ever. */
+    @Test
+    void whatTheSourceCannotPrintSetsTheTableAside() throws Exception {
+        run(
+                "CREATE TABLE unprintable (id int PRIMARY KEY, v bytea)",
+                "INSERT INTO unprintable VALUES (1, convert_to(repeat('a', 1 << 29), 'UTF8'))");
+        RelationDescriptor unprintable = table("unprintable");
+        SourceLookup.Place place = place("unprintable", 1);
+        SourceValues values = new SourceValues(DATABASES, 1 << 30);
+        assertThatThrownBy(() -> values.select(unprintable, place, List.of(2)))
+                .isInstanceOf(QuarantineException.class)
+                .hasMessageContaining("WS-1709")
+                .hasMessageContaining("cannot print it");
     }
 
     /** Such a value is newer than what is asked for; the stream brings it. */
