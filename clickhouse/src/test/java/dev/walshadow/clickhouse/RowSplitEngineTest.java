@@ -89,7 +89,11 @@ final class RowSplitEngineTest {
                 random.nextBytes(bytes);
                 if (type == Scalar.BOOL || type instanceof ClickHouseType.Enumeration) {
                     Arrays.fill(bytes, (byte) 0);
-                    bytes[0] = (byte) (type == Scalar.BOOL ? random.nextInt(2) : 1 + random.nextInt(2));
+                    bytes[0] =
+                            (byte)
+                                    (type == Scalar.BOOL
+                                            ? random.nextInt(2)
+                                            : 1 + random.nextInt(2));
                 }
                 fixed.appendBytes(bytes, 0);
             }
@@ -166,8 +170,7 @@ final class RowSplitEngineTest {
 
     @Test
     void hashesSeveralColumnsAsClickHouseDoes() {
-        NativeBlock block =
-                random(List.of(Scalar.INT32, Scalar.STRING, Scalar.UUID, Scalar.INT64));
+        NativeBlock block = random(List.of(Scalar.INT32, Scalar.STRING, Scalar.UUID, Scalar.INT64));
         create("several", block);
         RowSplit split = split(block, 4);
         client.insert("split", "several", block, split, 2, "several");

@@ -160,8 +160,7 @@ final class AttachCheck {
                                 + " AND name = "
                                 + Ddl.literal(view.table()));
         TargetNames names =
-                new TargetNames(
-                        options.metadataDatabase(), options.systemIdentifier(), _ -> null);
+                new TargetNames(options.metadataDatabase(), options.systemIdentifier(), _ -> null);
         return comment != null && !names.isCompanion(kind, comment);
     }
 

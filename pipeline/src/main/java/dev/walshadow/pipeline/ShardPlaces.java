@@ -85,7 +85,9 @@ final class ShardPlaces {
                                     + Ddl.qualified(database, "source"));
             if (owner == null || owner.equals(systemIdentifier)) {
                 throw misplaced(
-                        shard, (index + 1) + " of " + shards.size(), "the first shard, or the only");
+                        shard,
+                        (index + 1) + " of " + shards.size(),
+                        "the first shard, or the only");
             }
             throw foreign(shard, owner);
         }

@@ -10,7 +10,8 @@ import java.util.stream.Collectors;
 
 /**
  * Empties a table up to a version: every key whose newest version is below it gets a tombstone of
- * that version, by one statement in ClickHouse, on each shard. Running it twice changes nothing more.
+ * that version, by one statement in ClickHouse, on each shard. Running it twice changes nothing
+ * more.
  */
 final class Sweep {
     static final long POSTGRES_EPOCH_MICROS = 946_684_800_000_000L;

@@ -120,8 +120,7 @@ final class TargetDdl {
 
     /** Makes the table that is there fit; what ClickHouse refuses to do is loaded instead. */
     private void alter(TargetTable table, Opening.Alter alter) throws InterruptedException {
-        ShapeChange change =
-                tables.decide(alter.from(), alter.before(), table.shape(), true);
+        ShapeChange change = tables.decide(alter.from(), alter.before(), table.shape(), true);
         try {
             until(
                     table,

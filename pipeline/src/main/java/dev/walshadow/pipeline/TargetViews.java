@@ -164,9 +164,7 @@ final class TargetViews {
         if (!databases.isEmpty()) {
             String sql =
                     "SELECT database, name, comment FROM system.tables WHERE database IN ("
-                            + databases.stream()
-                                    .map(Ddl::literal)
-                                    .collect(Collectors.joining(", "))
+                            + databases.stream().map(Ddl::literal).collect(Collectors.joining(", "))
                             + ")";
             for (ClickHouseClient shard : shards) {
                 for (@Nullable String[] row : shard.query(sql)) {
@@ -310,8 +308,7 @@ final class TargetViews {
     private void attempt(TargetTable table, @Nullable Map<TargetName, String> present) {
         TableMapping applied = table.pin().applied();
         View old = views.get(table.key());
-        Content content =
-                applied != null ? content(applied) : old == null ? null : old.content();
+        Content content = applied != null ? content(applied) : old == null ? null : old.content();
         if (content == null || content.columns().isEmpty()) {
             return; // until its rows are there
         }

@@ -234,13 +234,13 @@ final class TombstoneRemoval {
             String own = mark + (condition.startsWith(deleted + " = 0") ? " rows" : " tombstones");
             inTurn(() -> {
                 client.execute(
-                                "ALTER TABLE "
-                                        + target
-                                        + " DELETE WHERE "
-                                        + condition
-                                        + " AND "
-                                        + Ddl.literal(own)
-                                        + " != ''");
+                        "ALTER TABLE "
+                                + target
+                                + " DELETE WHERE "
+                                + condition
+                                + " AND "
+                                + Ddl.literal(own)
+                                + " != ''");
                 return "";
             });
             Backoff backoff = new Backoff(POLL_CEILING_MILLIS);
@@ -268,10 +268,10 @@ final class TombstoneRemoval {
         private String[] state(String own) {
             List<@Nullable String[]> found =
                     client.query(
-                                    "SELECT is_done, latest_fail_reason FROM system.mutations"
-                                            + " WHERE position(command, "
-                                            + Ddl.literal(own)
-                                            + ") > 0");
+                            "SELECT is_done, latest_fail_reason FROM system.mutations"
+                                    + " WHERE position(command, "
+                                    + Ddl.literal(own)
+                                    + ") > 0");
             return found.isEmpty()
                     ? new String[0]
                     : new String[] {

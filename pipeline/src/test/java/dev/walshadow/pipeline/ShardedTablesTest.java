@@ -39,8 +39,7 @@ final class ShardedTablesTest {
     }
 
     private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        return new PipelineHarness(
-                directory, List.of(first.url(), second.url()), name, tables);
+        return new PipelineHarness(directory, List.of(first.url(), second.url()), name, tables);
     }
 
     private static TargetTable table(PipelineHarness h, ItemsTable items) {
@@ -113,7 +112,8 @@ final class ShardedTablesTest {
             // its last column is new, and comes by way of a copy
             onEach(h, "ALTER TABLE copying.items DROP COLUMN n");
             ShapeChange copy = new ShapeChange.Beside(table.mapped(), "a test");
-            TableMapping before = table.mapped().withColumns(table.mapped().columns().subList(0, 3));
+            TableMapping before =
+                    table.mapped().withColumns(table.mapped().columns().subList(0, 3));
             ddl(h).getFirst().alter(table, name, before, copy);
             ddl(h).forEach(shard -> shard.alter(table, name, before, copy));
             ddl(h).forEach(shard -> shard.alter(table, name, before, copy));
@@ -159,7 +159,8 @@ final class ShardedTablesTest {
                 found +=
                         Long.parseLong(
                                 Objects.requireNonNull(
-                                        shard.queryValue("SELECT count() FROM placed.items FINAL")));
+                                        shard.queryValue(
+                                                "SELECT count() FROM placed.items FINAL")));
             }
             assertThat(found).isEqualTo(100);
         }

@@ -177,7 +177,8 @@ final class ShardsTest {
             installation.configure(text -> text.replaceAll("url = \"http://.*", "url = " + second));
             assertThat(installation.command("check").output()).contains("shard 2 of 2");
             installation.configure(text ->
-                    text.replaceAll("url = \"http://.*", "shards = [" + first + ", " + second + "]"));
+                    text.replaceAll(
+                            "url = \"http://.*", "shards = [" + first + ", " + second + "]"));
             installation.startDaemon();
             requireEqual(installation);
             requireApart(installation, "t", "id", "sipHash64(id) % 2");
@@ -196,7 +197,9 @@ final class ShardsTest {
         }
     }
 
-    /** Statements of a cluster: each is parsed by ClickHouse as it is, and carried out without it. */
+    /**
+     * Statements of a cluster: each is parsed by ClickHouse as it is, and carried out without it.
+     */
     @Test
     void tablesThatReadAllShardsFollowTheirTables() throws Exception {
         try (Installation installation = Installation.startSharded(major(), 2);
@@ -225,8 +228,7 @@ final class ShardsTest {
             installation.startDaemon();
             installation.awaitStreaming();
             requireEqual(installation);
-            requireBeside(
-                    installation, "a_all a_now keyless_all keyless_now real_all real_now");
+            requireBeside(installation, "a_all a_now keyless_all keyless_now real_all real_now");
             assertThat(beside(installation, "a_all"))
                     .isEqualTo("id k v _version _is_deleted _commit_ts _xid");
 

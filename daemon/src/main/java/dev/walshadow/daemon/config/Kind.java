@@ -104,8 +104,8 @@ public record Kind<T>(
                     });
 
     /**
-     * Addresses that may have commas of their own: a part without a scheme belongs to the one before
-     * it.
+     * Addresses that may have commas of their own: a part without a scheme belongs to the one
+     * before it.
      */
     public static Kind<List<String>> urls() {
         return new Kind<>(

@@ -79,8 +79,9 @@ public final class Settings {
                     "shards",
                     Kind.urls(),
                     "[]",
-                    "In place of `url`: two or more shards, each as in `url`, each with the rows whose"
-                        + " keys' hashes are its own. Their number and order stay as they are.");
+                    "In place of `url`: two or more shards, each as in `url`, each with the rows"
+                            + " whose keys' hashes are its own. Their number and order stay as they"
+                            + " are.");
     public static final Setting<String> CLICKHOUSE_USER =
             optional("clickhouse", "user", Kind.TEXT, "default", "User in ClickHouse.");
     public static final Setting<String> CLICKHOUSE_PASSWORD =
@@ -129,8 +130,8 @@ public final class Settings {
                     "distributed_cluster",
                     Kind.TEXT,
                     null,
-                    "Name of the ClickHouse cluster that has all `shards`, in their order and of one"
-                            + " weight: what the tables of `tables.distributed` read.");
+                    "Name of the ClickHouse cluster that has all `shards`, in their order and of"
+                            + " one weight: what the tables of `tables.distributed` read.");
     public static final Setting<String> CLICKHOUSE_QUORUM =
             optional(
                     "clickhouse",
@@ -275,8 +276,8 @@ public final class Settings {
                     "distributed",
                     Kind.viewNames(),
                     "",
-                    "Of several shards: name of a Distributed table beside each table, on each shard,"
-                            + " which reads all of them and follows its table:"
+                    "Of several shards: name of a Distributed table beside each table, on each"
+                            + " shard, which reads all of them and follows its table:"
                             + " `{database}.{table}_all` or the like; none if empty.");
     public static final Setting<String> TABLES_ON_EXISTING =
             optional(
