@@ -125,7 +125,8 @@ final class AttachCheck {
         String setting = kind.word().equals("view") ? "views" : kind.word();
         mapped.forEach((shape, mapping) -> {
             TargetName view = kind.names().of(TargetName.of(mapping));
-            String what = "the " + kind.noun() + " of " + shape.label();
+            String noun = kind instanceof Companion.CurrentRows ? "view" : kind.noun();
+            String what = "the " + noun + " of " + shape.label();
             String other = targets.putIfAbsent(view.toString(), what);
             if (other != null) {
                 problems.add(
