@@ -125,8 +125,7 @@ final class AttachCheck {
         String setting = kind.word().equals("view") ? "views" : kind.word();
         mapped.forEach((shape, mapping) -> {
             TargetName view = kind.names().of(TargetName.of(mapping));
-            String noun = kind instanceof Companion.CurrentRows ? "view" : kind.noun();
-            String what = "the " + noun + " of " + shape.label();
+            String what = "the " + kind.noun() + " of " + shape.label();
             String other = targets.putIfAbsent(view.toString(), what);
             if (other != null) {
                 problems.add(
