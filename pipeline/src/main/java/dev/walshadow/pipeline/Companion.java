@@ -17,6 +17,9 @@ public sealed interface Companion {
     /** What messages call one. */
     String noun();
 
+    /** The same with what it is for. */
+    String description();
+
     /** As {@code system.tables} has it. */
     String engine();
 
@@ -65,6 +68,11 @@ public sealed interface Companion {
     record CurrentRows(ViewNames names, @Nullable Distributed over) implements Companion {
         @Override
         public String noun() {
+            return "view";
+        }
+
+        @Override
+        public String description() {
             return "view of the current rows";
         }
 
@@ -123,6 +131,11 @@ public sealed interface Companion {
         @Override
         public String noun() {
             return "Distributed table";
+        }
+
+        @Override
+        public String description() {
+            return noun();
         }
 
         @Override

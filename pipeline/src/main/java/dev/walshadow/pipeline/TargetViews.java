@@ -395,7 +395,7 @@ final class TargetViews {
         LOG.warn(
                 "{} there is no {} of {}: {}",
                 PipelineCodes.VIEW_REFUSED,
-                kind.noun(),
+                kind.description(),
                 table.label(),
                 why);
         View old = views.remove(table.key());

@@ -138,13 +138,12 @@ final class KillRoundsTest {
     }
 
     private String held(Installation installation) {
-        return installation
-                .target()
-                .query(
-                        "SELECT count() FROM public.journal FINAL WHERE kind = 'held "
-                                + (round - 1)
-                                + "'")
-                .strip();
+        String sql =
+                "SELECT count() FROM public.journal FINAL WHERE kind = 'held " + (round - 1) + "'";
+        return Long.toString(
+                installation.targets().stream()
+                        .mapToLong(shard -> Long.parseLong(shard.query(sql).strip()))
+                        .sum());
     }
 
     private void kill(Installation installation, Victim victim) throws Exception {
