@@ -89,7 +89,12 @@ public final class Replication implements AutoCloseable {
         this.seen = new Observations(traces(configuration, source));
         this.firstAttach =
                 new FirstAttach(
-                        configuration, state, source, prepared, this::assemble, this::attached);
+                        configuration,
+                        state,
+                        source,
+                        prepared,
+                        this::assemble,
+                        archived == null ? FirstAttach.StandIn.NONE : archived);
         this.watch =
                 new SourceWatch(
                         source,
@@ -233,13 +238,6 @@ public final class Replication implements AutoCloseable {
         }
         SourceDatabase source = OfflineCheck.source(configuration);
         return new Preflight(configuration, state, source).look();
-    }
-
-    /** The first load is done. */
-    private void attached() {
-        if (archived != null) {
-            archived.loaded();
-        }
     }
 
     private long sourceEnd() {
