@@ -1,6 +1,7 @@
 package dev.walshadow.daemon;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.HaltException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.ConfigurationChange;
@@ -44,8 +45,8 @@ public final class Daemon implements AutoCloseable {
     private final long startedNanos = System.nanoTime();
     private volatile @Nullable MonitorServer monitor;
 
-    /** Completed by {@link #start}. */
-    private final CompletableFuture<Replication> replication = new CompletableFuture<>();
+    /** Completed by {@link #start}; another one when it has begun anew. */
+    private volatile CompletableFuture<Replication> replication = new CompletableFuture<>();
 
     private volatile boolean refused;
     private final Object reloading = new Object();
@@ -237,7 +238,37 @@ public final class Daemon implements AutoCloseable {
 
     /** Returns after {@link #close}; throws what ended the replication. */
     public void awaitEnd() throws InterruptedException {
-        started().awaitEnd();
+        while (true) {
+            Replication running = started();
+            try {
+                running.awaitEnd();
+                return;
+            } catch (HaltException e) {
+                if (!running.wasCutOff()) {
+                    throw e;
+                }
+                LOG.warn(
+                        "the source was promoted in the middle of a record that had been received"
+                                + " in part: going on behind the last whole one");
+                LOG.debug("received in part", e);
+                beginAnew(running);
+            }
+        }
+    }
+
+    private synchronized void beginAnew(Replication old) {
+        if (closed) {
+            return;
+        }
+        old.close();
+        CompletableFuture<Replication> next = new CompletableFuture<>();
+        replication = next;
+        try {
+            next.complete(Replication.start(configuration, state, this::useSource));
+        } catch (RuntimeException | Error e) {
+            next.completeExceptionally(e);
+            throw e;
+        }
     }
 
     /** Waits until it has started. */
@@ -270,8 +301,8 @@ public final class Daemon implements AutoCloseable {
     }
 
     private @Nullable Replication running() {
-        boolean runs = replication.isDone() && !replication.isCompletedExceptionally();
-        return runs ? replication.join() : null;
+        CompletableFuture<Replication> now = replication;
+        return now.isDone() && !now.isCompletedExceptionally() ? now.join() : null;
     }
 
     @Override
@@ -286,8 +317,9 @@ public final class Daemon implements AutoCloseable {
             if (listening != null) {
                 listening.close();
             }
-            if (replication.isDone() && !replication.isCompletedExceptionally()) {
-                replication.join().close();
+            Replication running = running();
+            if (running != null) {
+                running.close();
             }
         } catch (IOException e) {
             LOG.warn("the control socket cannot be removed: {}", e.toString());

@@ -34,24 +34,29 @@ public final class DeferredDelivery implements Runnable {
     private final BackupTransactions transactions;
     private final BaselineLoader.Sessions sessions;
     private final Positions positions;
+    private final Runnable caughtUp;
 
     /**
      * @param rows of each database
+     * @param caughtUp told once that no row waits for a transaction that had ended by the beginning
      */
     public DeferredDelivery(
             List<DeferredRows> rows,
             BackupTransactions transactions,
             BaselineLoader.Sessions sessions,
-            Positions positions) {
+            Positions positions,
+            Runnable caughtUp) {
         this.rows = List.copyOf(rows);
         this.transactions = transactions;
         this.sessions = sessions;
         this.positions = positions;
+        this.caughtUp = caughtUp;
     }
 
     @Override
     public void run() {
         long nextAsk = System.nanoTime();
+        boolean told = false;
         try {
             while (!isEmpty()) {
                 takeEnds();
@@ -59,7 +64,14 @@ public final class DeferredDelivery implements Runnable {
                     ask();
                     nextAsk = System.nanoTime() + ASK_NANOS;
                 }
+                if (!told && !isEmpty()) {
+                    told = true;
+                    caughtUp.run();
+                }
                 Thread.sleep(POLL_MILLIS);
+            }
+            if (!told) {
+                caughtUp.run();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

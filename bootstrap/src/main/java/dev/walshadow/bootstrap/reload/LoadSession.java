@@ -73,11 +73,23 @@ final class LoadSession implements AutoCloseable {
     /**
      * 1 the snapshot, 2 the insert position, 3 microseconds since 2000, 4 whether the locked name
      * is the wanted table, 5 its rows by the statistics. The snapshot is taken before the statement
-     * runs, so the insert position lies behind it.
+     * runs, so the insert position lies behind it. A standby's snapshot does not list who is
+     * running, so that is asked of each; its position is that of the replay, which must stand
+     * still.
      */
     private static final String SNAPSHOT =
             """
-            SELECT pg_current_snapshot(), pg_current_wal_insert_lsn(),
+            SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_current_snapshot()::text
+                   ELSE (SELECT pg_snapshot_xmin(s) || ':' || pg_snapshot_xmax(s) || ':'
+                                || coalesce((SELECT string_agg(x::text, ',')
+                                             FROM generate_series(
+                                                    pg_snapshot_xmin(s)::text::int8,
+                                                    pg_snapshot_xmax(s)::text::int8 - 1) x
+                                             WHERE pg_xact_status(x::text::xid8) = 'in progress'),
+                                            '')
+                         FROM pg_current_snapshot() s) END,
+                   CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+                   ELSE pg_current_wal_insert_lsn() END,
                    (extract(epoch FROM clock_timestamp() - timestamptz '2000-01-01 00:00+00')
                     * 1000000)::int8,
                    EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

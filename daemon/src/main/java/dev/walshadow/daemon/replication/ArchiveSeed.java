@@ -39,6 +39,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -47,10 +48,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A hot standby that has the catalogs and the transactions' states of a backup at its end E, and
- * nothing of users' rows: what the first attach to an archive asks in the source's stead. Laid from
- * the backup, recovered with filtered WAL; removed when the first load is done. Not the shadow:
- * that begins once more at B, with the shapes that are then known.
+ * A hot standby that has the catalogs and the transactions' states of a backup at its end E, and of
+ * users' rows none but those of tables that were altered since B: what the first attach to an
+ * archive asks in the source's stead. Laid from the backup, recovered with filtered WAL; removed
+ * when the first load is done. Not the shadow: that begins once more at B, with the shapes that are
+ * then known.
  */
 final class ArchiveSeed implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ArchiveSeed.class);
@@ -72,13 +74,22 @@ final class ArchiveSeed implements AutoCloseable {
     private final ShadowCluster cluster;
     private final SourceDatabase source;
     private final SourceFacts facts;
+    private final String backup;
+    private final Set<RewrittenCatalog> rewritten;
 
     private ArchiveSeed(
-            Path directory, ShadowCluster cluster, SourceDatabase source, SourceFacts facts) {
+            Path directory,
+            ShadowCluster cluster,
+            SourceDatabase source,
+            SourceFacts facts,
+            WalgBackup backup,
+            Set<RewrittenCatalog> rewritten) {
         this.directory = directory;
         this.cluster = cluster;
         this.source = source;
         this.facts = facts;
+        this.backup = backup.name();
+        this.rewritten = rewritten;
     }
 
     /** Answers while this is open. */
@@ -90,19 +101,44 @@ final class ArchiveSeed implements AutoCloseable {
         return facts;
     }
 
+    /** The name of the one that it was laid from. */
+    String backup() {
+        return backup;
+    }
+
     /**
      * @throws ConfigurationException if there is no backup that can be loaded
      */
     static ArchiveSeed lay(Configuration configuration, StateDirectory state)
             throws InterruptedException {
+        return lay(
+                configuration, state, configuration.get(Settings.BACKUP_NAME), Set.of(), Set.of());
+    }
+
+    /**
+     * Another one from the same backup, once this is closed.
+     *
+     * @param files of users' relations that are to be readable, too, as they are at E
+     */
+    ArchiveSeed again(Configuration configuration, StateDirectory state, Set<RelationLocator> files)
+            throws InterruptedException {
+        return lay(configuration, state, backup, rewritten, files);
+    }
+
+    private static ArchiveSeed lay(
+            Configuration configuration,
+            StateDirectory state,
+            String name,
+            Set<RewrittenCatalog> known,
+            Set<RelationLocator> files)
+            throws InterruptedException {
         try (WalArchive archive = WalArchive.ofConfigured(configuration, 0)) {
-            WalgBackup backup =
-                    WalgBackup.find(archive.store(), configuration.get(Settings.BACKUP_NAME));
+            WalgBackup backup = WalgBackup.find(archive.store(), name);
             LOG.info("reading the catalogs of backup {}", backup);
             ServerUser.of(configuration.find(Settings.SHADOW_USER).orElse(null))
                     .ownDirectory(Files.createDirectories(state.seed()));
             Path data = state.seed().resolve("data");
-            Set<RewrittenCatalog> rewritten = layCatalogs(backup, data);
+            Set<RewrittenCatalog> rewritten = layCatalogs(backup, data, known, files);
             ControlFile control =
                     ControlFile.parse(Files.readAllBytes(data.resolve("global/pg_control")));
             requireLogical(backup, control);
@@ -113,19 +149,20 @@ final class ArchiveSeed implements AutoCloseable {
                             backup.timeline(),
                             control.walSegmentSize());
             Path wal = Files.createDirectories(state.seed().resolve("archive"));
-            filter(configuration, backup, pages, rewritten, wal);
-            return start(configuration, state, pages, backup.endLsn());
+            filter(configuration, backup, pages, seeds(rewritten, files), wal);
+            return start(configuration, state, pages, backup, rewritten);
         } catch (IOException e) {
             throw new UncheckedIOException("the backup's catalogs cannot be laid", e);
         }
     }
 
-    private static Set<RewrittenCatalog> layCatalogs(WalgBackup backup, Path data)
+    private static Set<RewrittenCatalog> layCatalogs(
+            WalgBackup backup, Path data, Set<RewrittenCatalog> before, Set<RelationLocator> files)
             throws InterruptedException, IOException {
-        Set<RewrittenCatalog> known = Set.of();
+        Set<RewrittenCatalog> known = before;
         for (int pass = 1; pass <= MOST_PASSES; pass++) {
             StateDirectory.deleteTree(data);
-            Set<RelationLocator> kept = new HashSet<>();
+            Set<RelationLocator> kept = new HashSet<>(files);
             known.forEach(each -> kept.add(each.locator()));
             WalgBackupSource.ofUnknown(backup)
                     .run(
@@ -167,18 +204,23 @@ final class ArchiveSeed implements AutoCloseable {
         }
     }
 
+    /** What the filter is to keep the records of; users' relations are no catalog of its own. */
+    private static List<CatalogSeed> seeds(
+            Set<RewrittenCatalog> rewritten, Set<RelationLocator> files) {
+        List<CatalogSeed> seeds = new ArrayList<>();
+        rewritten.forEach(each -> seeds.add(new CatalogSeed(each.locator(), each.relationOid())));
+        files.forEach(each -> seeds.add(new CatalogSeed(each, 0)));
+        return seeds;
+    }
+
     /** Whole segments, the one that has E included: pg_backup_stop has had it archived. */
     private static void filter(
             Configuration configuration,
             WalgBackup backup,
             WalPages pages,
-            Set<RewrittenCatalog> rewritten,
+            List<CatalogSeed> seeds,
             Path into)
             throws InterruptedException {
-        List<CatalogSeed> seeds =
-                rewritten.stream()
-                        .map(each -> new CatalogSeed(each.locator(), each.relationOid()))
-                        .toList();
         StreamSnapshot from = StreamSnapshot.initial(pages, backup.startLsn(), seeds, true);
         SegmentArchive segments = new SegmentArchive(into, pages);
         segments.begin(from);
@@ -210,7 +252,11 @@ final class ArchiveSeed implements AutoCloseable {
     }
 
     private static ArchiveSeed start(
-            Configuration configuration, StateDirectory state, WalPages pages, long end)
+            Configuration configuration,
+            StateDirectory state,
+            WalPages pages,
+            WalgBackup backup,
+            Set<RewrittenCatalog> rewritten)
             throws InterruptedException {
         Path data = state.seed().resolve("data");
         String role = new LaidCatalogs(data).bootstrapRole();
@@ -226,7 +272,7 @@ final class ArchiveSeed implements AutoCloseable {
                                 configuration.find(Settings.SHADOW_USER).orElse(null),
                                 Set.of(),
                                 Map.of(
-                                        "recovery_target_lsn", Lsn.format(end),
+                                        "recovery_target_lsn", Lsn.format(backup.endLsn()),
                                         "recovery_target_inclusive", "off",
                                         "recovery_target_action", "pause")));
         boolean ready = false;
@@ -241,7 +287,7 @@ final class ArchiveSeed implements AutoCloseable {
                             role == null ? "postgres" : role);
             SourceFacts facts = ask(source, pages, cluster);
             ready = true;
-            return new ArchiveSeed(state.seed(), cluster, source, facts);
+            return new ArchiveSeed(state.seed(), cluster, source, facts, backup, rewritten);
         } finally {
             if (!ready) {
                 cluster.close();

@@ -8,8 +8,10 @@ import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.daemon.preflight.Findings;
 import dev.walshadow.daemon.state.SourceFacts;
 import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.postgres.RelationLocator;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,15 +19,27 @@ import org.jspecify.annotations.Nullable;
  * backup's catalogs answers for it, afterwards nobody does: then what was found out is in a file.
  * Thread safe.
  */
-final class ArchivedSource implements AutoCloseable {
+final class ArchivedSource implements FirstAttach.StandIn, AutoCloseable {
+    private final Configuration configuration;
+    private final StateDirectory state;
     private final SourceDatabase source;
     private final SourceFacts facts;
     private @Nullable ArchiveSeed seed;
+    private final @Nullable String backup;
+    private Set<RelationLocator> readable = Set.of();
 
-    private ArchivedSource(SourceDatabase source, SourceFacts facts, @Nullable ArchiveSeed seed) {
+    private ArchivedSource(
+            Configuration configuration,
+            StateDirectory state,
+            SourceDatabase source,
+            SourceFacts facts,
+            @Nullable ArchiveSeed seed) {
+        this.configuration = configuration;
+        this.state = state;
         this.source = source;
         this.facts = facts;
         this.seed = seed;
+        this.backup = seed == null ? null : seed.backup();
     }
 
     /**
@@ -57,7 +71,8 @@ final class ArchivedSource implements AutoCloseable {
                                                 + state.sourceFacts()
                                                 + ": set [source] mode to stream, or attach"
                                                 + " anew with an empty [state] dir"));
-        return new ArchivedSource(SourceDatabase.orNobody(configuration), facts, null);
+        return new ArchivedSource(
+                configuration, state, SourceDatabase.orNobody(configuration), facts, null);
     }
 
     private static ArchivedSource ofBackup(Configuration configuration, StateDirectory state)
@@ -65,7 +80,7 @@ final class ArchivedSource implements AutoCloseable {
         ArchiveSeed seed = ArchiveSeed.lay(configuration, state);
         try {
             seed.facts().write(state.sourceFacts());
-            return new ArchivedSource(seed.source(), seed.facts(), seed);
+            return new ArchivedSource(configuration, state, seed.source(), seed.facts(), seed);
         } catch (IOException e) {
             seed.close();
             throw new ConfigurationException(
@@ -119,8 +134,26 @@ final class ArchivedSource implements AutoCloseable {
         return facts;
     }
 
-    /** The server is not needed any more. */
-    void loaded() {
+    @Override
+    public @Nullable String backup() {
+        return backup;
+    }
+
+    /** The server is laid once more. */
+    @Override
+    public synchronized void read(Set<RelationLocator> files) throws InterruptedException {
+        ArchiveSeed before = seed;
+        if (before == null || readable.containsAll(files)) {
+            return;
+        }
+        seed = null;
+        before.close();
+        seed = before.again(configuration, state, files);
+        readable = Set.copyOf(files);
+    }
+
+    @Override
+    public void leave() {
         Thread.ofVirtual().name("archive-seed").start(this::close);
     }
 

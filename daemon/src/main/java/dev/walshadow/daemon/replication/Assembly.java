@@ -85,6 +85,9 @@ final class Assembly implements AutoCloseable {
     /** The same, where there is no source but its archive; else null. */
     final @Nullable ArchivedWalSource archived;
 
+    /** What an earlier run has read. */
+    private final long reached;
+
     final WalSpool spool;
     final SpooledWalSource source;
     final ProgressKeeper progress;
@@ -115,11 +118,7 @@ final class Assembly implements AutoCloseable {
         tombstones = new TombstoneSchedule(configuration);
         pages = from.pages();
         archive = new SegmentArchive(state.archive(), pages);
-        spool =
-                WalSpool.open(
-                        new WalSpool.Options(
-                                state.spool(), pages, configuration.get(Settings.WAL_SPOOL_MAX)),
-                        from.segmentStart());
+        spool = WalSpool.open(spoolOptions(), from.segmentStart());
         RecentCommits commits = new RecentCommits(pages.majorVersion(), seen::committed);
         loads =
                 new TableLoads(
@@ -154,7 +153,7 @@ final class Assembly implements AutoCloseable {
                 new CatalogCapture(
                         log, sessions, prepared.databases(), tables, tables.unseenChanges());
         walArchive = WalArchive.open(configuration, pages.segmentSize());
-        long reached = prepared.firstAttach() ? 0 : Math.max(manifest.handedOn(), log.lastLsn());
+        reached = prepared.firstAttach() ? 0 : Math.max(manifest.handedOn(), log.lastLsn());
         archived =
                 database.isArchive() && walArchive != null
                         ? new ArchivedWalSource(walArchive.reader(), reached)
@@ -322,6 +321,24 @@ final class Assembly implements AutoCloseable {
                 configuration.find(Settings.SHADOW_USER).orElse(null),
                 locales,
                 Map.of());
+    }
+
+    private WalSpool.Options spoolOptions() {
+        return new WalSpool.Options(
+                state.spool(), pages, configuration.get(Settings.WAL_SPOOL_MAX));
+    }
+
+    /**
+     * Whether the source was promoted without WAL that was received, but with every record of it
+     * that was made use of. Once the pump has ended.
+     */
+    boolean canTakeBack() {
+        return live.leftAt() >= Math.max(reached, pump.handedOn());
+    }
+
+    /** Forgets what the source has not. After {@link #close}, if that can be done. */
+    void takeBack() {
+        WalSpool.cut(spoolOptions(), live.leftAt());
     }
 
     private LiveWalSource.Options sourceOptions(SourceDatabase database, long reached) {

@@ -8,7 +8,9 @@ import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.state.Manifest;
 import dev.walshadow.daemon.state.StateDirectory;
+import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.source.StreamSnapshot;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +30,39 @@ final class FirstAttach implements AutoCloseable {
                 DescriptorLog log, StreamSnapshot from, long decodeFrom, Manifest manifest);
     }
 
+    /** What answers for a source of which there is the archive alone, until the load is done. */
+    interface StandIn {
+        /** There is a source. */
+        StandIn NONE =
+                new StandIn() {
+                    @Override
+                    public @Nullable String backup() {
+                        return null;
+                    }
+
+                    @Override
+                    public void read(Set<RelationLocator> files) {}
+
+                    @Override
+                    public void leave() {}
+                };
+
+        /** The name of the backup that it was laid from; null if there is a source. */
+        @Nullable String backup();
+
+        /**
+         * Makes these files readable by SQL, too, as they are at the backup's end. Nobody may be
+         * asking it meanwhile.
+         */
+        void read(Set<RelationLocator> files) throws InterruptedException;
+
+        /** The first load is done. */
+        default void loaded() {}
+
+        /** It is not needed any more; behind {@link #loaded}, or shortly before. Any thread. */
+        void leave();
+    }
+
     private static final Logger LOG = LoggerFactory.getLogger(FirstAttach.class);
     private static final long RETRY_CEILING_MILLIS = 10_000;
 
@@ -37,7 +72,7 @@ final class FirstAttach implements AutoCloseable {
     private final Prepared prepared;
     private final Assembler assembler;
     private final CountDownLatch done;
-    private final Runnable whenDone;
+    private final StandIn standIn;
     private volatile @Nullable InitialLoad attempt;
     private volatile boolean closing;
 
@@ -47,13 +82,13 @@ final class FirstAttach implements AutoCloseable {
             SourceDatabase source,
             Prepared prepared,
             Assembler assembler,
-            Runnable whenDone) {
+            StandIn standIn) {
         this.configuration = configuration;
         this.state = state;
         this.source = source;
         this.prepared = prepared;
         this.assembler = assembler;
-        this.whenDone = whenDone;
+        this.standIn = standIn;
         this.done = new CountDownLatch(prepared.firstAttach() ? 1 : 0);
     }
 
@@ -63,7 +98,7 @@ final class FirstAttach implements AutoCloseable {
         while (!closing) {
             try (InitialLoad current =
                     new InitialLoad(
-                            configuration, state, source, prepared, assembler, this::loaded)) {
+                            configuration, state, source, prepared, assembler, new Attached())) {
                 attempt = current;
                 if (closing) {
                     return;
@@ -86,9 +121,27 @@ final class FirstAttach implements AutoCloseable {
         }
     }
 
-    private void loaded() {
-        done.countDown();
-        whenDone.run();
+    /** Has this know, too. */
+    private final class Attached implements StandIn {
+        @Override
+        public @Nullable String backup() {
+            return standIn.backup();
+        }
+
+        @Override
+        public void read(Set<RelationLocator> files) throws InterruptedException {
+            standIn.read(files);
+        }
+
+        @Override
+        public void loaded() {
+            done.countDown();
+        }
+
+        @Override
+        public void leave() {
+            standIn.leave();
+        }
     }
 
     boolean isDone() {

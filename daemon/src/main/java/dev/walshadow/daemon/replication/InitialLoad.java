@@ -75,7 +75,7 @@ final class InitialLoad implements AutoCloseable {
     private final SourceDatabase source;
     private final Prepared prepared;
     private final FirstAttach.Assembler assembler;
-    private final Runnable whenDone;
+    private final FirstAttach.StandIn standIn;
 
     /** Null: there is no source but its archive. */
     private final @Nullable ReplicationConnection connection;
@@ -86,6 +86,13 @@ final class InitialLoad implements AutoCloseable {
     private final UnfinishedLoad.@Nullable Kept kept;
 
     private final Seed seed;
+
+    /** Values that nobody could be asked for; wants none if there is a source. */
+    private final SequencePages sequences;
+
+    /** What of tables that were altered since B the stand-in has; empty if there is a source. */
+    private final Set<RelationLocator> alteredFiles;
+
     private final Set<RelationLocator> keptFiles = new HashSet<>();
     private final CompletableFuture<Assembly> parts = new CompletableFuture<>();
     private final WalGate gate = new WalGate();
@@ -119,14 +126,14 @@ final class InitialLoad implements AutoCloseable {
             SourceDatabase source,
             Prepared prepared,
             FirstAttach.Assembler assembler,
-            Runnable whenDone)
+            FirstAttach.StandIn standIn)
             throws InterruptedException {
         this.configuration = configuration;
         this.state = state;
         this.source = source;
         this.prepared = prepared;
         this.assembler = assembler;
-        this.whenDone = whenDone;
+        this.standIn = standIn;
         this.kept = UnfinishedLoad.takeUp(state, prepared, !StoredBackup.isWanted(configuration));
         this.connection =
                 source.isArchive() ? null : ReplicationConnection.connect(source.settings());
@@ -134,7 +141,7 @@ final class InitialLoad implements AutoCloseable {
             if (connection != null) {
                 connection.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT));
             }
-            this.stored = StoredBackup.of(configuration, source, prepared);
+            this.stored = StoredBackup.of(configuration, source, prepared, standIn.backup());
         } catch (RuntimeException | Error e) {
             closeConnection();
             throw e;
@@ -144,11 +151,27 @@ final class InitialLoad implements AutoCloseable {
             if (stored != null) {
                 stored.compare(seed.relations());
             }
-        } catch (RuntimeException | Error e) {
+            if (stored != null && source.isArchive()) {
+                this.sequences =
+                        sequences(SequencePages.find(prepared.databases(), seed.relations()));
+                this.alteredFiles = stored.files(seed.relations());
+                standIn.read(alteredFiles);
+            } else {
+                this.sequences = sequences(Map.of());
+                this.alteredFiles = Set.of();
+            }
+        } catch (SQLException e) {
+            closeConnections();
+            throw unreadable(e);
+        } catch (InterruptedException | RuntimeException | Error e) {
             closeConnections();
             throw e;
         }
         this.backup = Thread.ofPlatform().name("base-backup").unstarted(this::takeBackup);
+    }
+
+    private SequencePages sequences(Map<RelationLocator, SequencePages.Sequence> read) {
+        return new SequencePages(new LateLoader(() -> loader), read, () -> startLsn);
     }
 
     private void closeConnection() {
@@ -186,11 +209,15 @@ final class InitialLoad implements AutoCloseable {
             }
             return new Seed(List.copyOf(databases.known()), List.copyOf(relations), checksums);
         } catch (SQLException e) {
-            throw new RetryException(
-                    BootstrapCodes.SOURCE_QUERY,
-                    "the source's catalogs cannot be read: " + e.getMessage(),
-                    e);
+            throw unreadable(e);
         }
+    }
+
+    private static RetryException unreadable(SQLException cause) {
+        return new RetryException(
+                BootstrapCodes.SOURCE_QUERY,
+                "the source's catalogs cannot be read: " + cause.getMessage(),
+                cause);
     }
 
     /** Returns when the stream ends, long after the load; throws what ended the attempt. */
@@ -230,8 +257,7 @@ final class InitialLoad implements AutoCloseable {
                         "walshadow",
                         (int) (configuration.get(Settings.BACKUP_MAX_RATE) >> 10));
         try {
-            BackupOutcome received =
-                    backup().run(options, new LateLoader(() -> loader), new Listener());
+            BackupOutcome received = backup().run(options, sequences, new Listener());
             outcome = received;
             DatabaseLoaders ended = Objects.requireNonNull(loader, "the backup has started");
             LOG.info("base backup received, {} rows so far", ended.rows());
@@ -383,6 +409,7 @@ final class InitialLoad implements AutoCloseable {
                 record -> {
                     open.onRecord(record);
                     touched.onRecord(record);
+                    sequences.onRecord(record);
                 },
                 this::between);
         if (!parts.complete(assembly)) {
@@ -449,6 +476,9 @@ final class InitialLoad implements AutoCloseable {
                 outcomesTold = true;
                 tellOutcomes(assembly, position);
             }
+            if (!alteredFiles.isEmpty() && !assembly.pipeline.awaitLoads(System.nanoTime())) {
+                return; // the stream waits for them at E, where the stand-in is
+            }
             // what committed while the load ran may still need values of the backup
             if (assembly.pipeline.watermark().durableLsn() >= handedOffAt) {
                 complete(assembly, position, Objects.requireNonNull(ended));
@@ -457,6 +487,7 @@ final class InitialLoad implements AutoCloseable {
     }
 
     private void tellOutcomes(Assembly assembly, long position) throws InterruptedException {
+        assembly.sequences.read(sequences.readings());
         for (Map.Entry<Integer, BaselineLoader.Outcome> each : outcomes.entrySet()) {
             int database = each.getKey();
             each.getValue()
@@ -476,9 +507,11 @@ final class InitialLoad implements AutoCloseable {
         if (stored != null) {
             for (RelationDescriptor each : stored.changed()) {
                 if (prepared.tables().wantsBaseline(each.databaseOid(), each.oid())) {
-                    String reason =
-                            each.label() + " was altered after the backup in the object store";
-                    LOG.info("loaded from the source: {}", reason);
+                    String reason = each.label() + " was altered after the backup's start";
+                    LOG.info(
+                            "loaded from the {}: {}",
+                            source.isArchive() ? "backup's end" : "source",
+                            reason);
                     assembly.pipeline.reload(each.databaseOid(), each.oid(), position, reason);
                 }
             }
@@ -487,14 +520,23 @@ final class InitialLoad implements AutoCloseable {
 
     private void handOff(Assembly assembly, long position) throws InterruptedException {
         LOG.info("starting the shadow, which recovers up to {}", Lsn.format(position));
+        if (stored != null && !alteredFiles.isEmpty()) {
+            assembly.loads.readStandIn(stored::hasChanged);
+        }
         assembly.shadow.start();
         assembly.capture.captureAll(position, assembly.tables.unseenChanges());
         assembly.pump.holdWith(assembly.capture);
+        handedOff = true;
+        handedOffAt = position;
+    }
+
+    /** Beyond E, with tables that changes of shape find whole: nobody could be asked for others. */
+    private void goOn(Assembly assembly) {
+        assembly.loads.readStandIn(TableLoads.StandInTables.NONE);
         if (assembly.archived != null) {
             assembly.archived.holdAt(Long.MAX_VALUE);
         }
-        handedOff = true;
-        handedOffAt = position;
+        standIn.leave();
     }
 
     private void complete(Assembly assembly, long position, BackupOutcome ended)
@@ -503,7 +545,8 @@ final class InitialLoad implements AutoCloseable {
         new LoadRemainder(assembly, state, source, prepared)
                 .begin(
                         Objects.requireNonNull(transactions, "the backup has started"),
-                        finished::close);
+                        finished::close,
+                        () -> goOn(assembly));
         assembly.pipeline.settleLedger();
         assembly.pump.keepProgressNow();
         ShadowMarkers.complete(
@@ -526,7 +569,7 @@ final class InitialLoad implements AutoCloseable {
                 Lsn.format(position));
         UnfinishedLoad.forget(state);
         closeConnections();
-        whenDone.run();
+        standIn.loaded();
     }
 
     // ---- for others

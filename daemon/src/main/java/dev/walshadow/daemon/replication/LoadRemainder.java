@@ -50,15 +50,19 @@ final class LoadRemainder {
      *
      * @param transactions those that were open at the backup's start
      * @param over called when the values are not needed any more
+     * @param caughtUp called once no row waits for a transaction that has ended by now, and tables
+     *     can be altered in place again, unless rows wait for others
      */
-    void begin(BackupTransactions transactions, Runnable over) throws InterruptedException {
+    void begin(BackupTransactions transactions, Runnable over, Runnable caughtUp)
+            throws InterruptedException {
         if (rows.isEmpty() && hasSettled(transactions)) {
             assembly.pump.observe(null, null);
             end(over);
             assembly.pipeline.onlyLoad(false);
+            caughtUp.run();
         } else {
             transactions.keep(state.openAtStart(), prepared.identity().systemIdentifier());
-            follow(transactions, over);
+            follow(transactions, over, caughtUp);
         }
     }
 
@@ -71,14 +75,17 @@ final class LoadRemainder {
                         prepared.identity().systemIdentifier());
         if (kept.isPresent()) {
             List<KeptValues> values = takeUpValues(kept.get().startLsn());
-            follow(kept.get(), () -> values.forEach(KeptValues::close));
+            follow(kept.get(), () -> values.forEach(KeptValues::close), () -> {});
             return;
         }
         DatabaseLoaders.folders(state.deferred()).forEach(KeptValues::forget);
         if (rows.isEmpty()) {
             assembly.pump.observe(null, null);
         } else {
-            follow(new BackupTransactions(prepared.major(), rows.getFirst().snapshot()), () -> {});
+            follow(
+                    new BackupTransactions(prepared.major(), rows.getFirst().snapshot()),
+                    () -> {},
+                    () -> {});
         }
     }
 
@@ -93,7 +100,7 @@ final class LoadRemainder {
         return all;
     }
 
-    private void follow(BackupTransactions transactions, Runnable over)
+    private void follow(BackupTransactions transactions, Runnable over, Runnable caughtUp)
             throws InterruptedException {
         for (DeferredRows each : rows) {
             assembly.pipeline.useBaselineToast(each.databaseOid(), each.values());
@@ -110,16 +117,22 @@ final class LoadRemainder {
                         rows,
                         transactions,
                         source::open,
-                        session -> SourceDatabase.currentPosition(session, prepared.segmentSize()));
+                        session -> SourceDatabase.currentPosition(session, prepared.segmentSize()),
+                        () -> {
+                            if (rows.stream().allMatch(DeferredRows::isEmpty)) {
+                                assembly.pipeline.onlyLoad(false);
+                            }
+                            caughtUp.run();
+                        });
         assembly.runBeside(
                 "deferred-rows",
                 () -> {
                     delivery.run();
+                    assembly.pipeline.onlyLoad(false);
                     if (awaitSettled(transactions)) {
                         transactions.ignore();
                         end(over);
                     }
-                    assembly.pipeline.onlyLoad(false);
                 });
     }
 

@@ -1,6 +1,8 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.ReconnectException;
+import dev.walshadow.base.RetryException;
 import dev.walshadow.base.WalshadowException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.catalog.DescriptorLog;
@@ -23,6 +25,7 @@ import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.SegmentArchive;
 import dev.walshadow.source.StreamSnapshot;
+import dev.walshadow.source.replication.ReplicationConnection;
 import dev.walshadow.source.store.ArchivedWalSource;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -72,6 +75,7 @@ public final class Replication implements AutoCloseable {
 
     private volatile @Nullable Assembly assembly;
     private volatile boolean closing;
+    private volatile boolean cutOff;
 
     private Replication(
             Configuration configuration,
@@ -89,7 +93,12 @@ public final class Replication implements AutoCloseable {
         this.seen = new Observations(traces(configuration, source));
         this.firstAttach =
                 new FirstAttach(
-                        configuration, state, source, prepared, this::assemble, this::attached);
+                        configuration,
+                        state,
+                        source,
+                        prepared,
+                        this::assemble,
+                        archived == null ? FirstAttach.StandIn.NONE : archived);
         this.watch =
                 new SourceWatch(
                         source,
@@ -235,13 +244,6 @@ public final class Replication implements AutoCloseable {
         return new Preflight(configuration, state, source).look();
     }
 
-    /** The first load is done. */
-    private void attached() {
-        if (archived != null) {
-            archived.loaded();
-        }
-    }
-
     private long sourceEnd() {
         Assembly parts = assembly;
         return parts == null ? 0 : Math.max(parts.live.serverEnd(), parts.pump.received());
@@ -259,8 +261,12 @@ public final class Replication implements AutoCloseable {
             Thread.currentThread().interrupt();
         } catch (RuntimeException | Error e) {
             if (!closing) {
+                Assembly parts = assembly;
+                cutOff = parts != null && firstAttach.isDone() && parts.canTakeBack();
                 failure.compareAndSet(null, e);
-                logEnd(e);
+                if (!cutOff) {
+                    logEnd(e);
+                }
             }
         } finally {
             ended.countDown();
@@ -385,6 +391,15 @@ public final class Replication implements AutoCloseable {
             case Error error -> throw error;
             case Throwable other -> throw new IllegalStateException(other);
         }
+    }
+
+    /**
+     * Whether it has ended because the source was promoted in the middle of a record that had been
+     * received in part. Nothing of that was used: after {@link #close}, a new start goes on behind
+     * the record before.
+     */
+    public boolean wasCutOff() {
+        return cutOff;
     }
 
     /** Waits until what is committed on the source now is durable, the initial load included. */
@@ -581,6 +596,17 @@ public final class Replication implements AutoCloseable {
         return status;
     }
 
+    /** On the new primary, as is done where the stream goes on there without another start. */
+    private void makeSlot() {
+        try (ReplicationConnection primary = ReplicationConnection.connect(source.settings())) {
+            if (primary.createPhysicalSlot(configuration.get(Settings.SOURCE_SLOT)).created()) {
+                LOG.warn("the replication slot is missing on the new primary and is made again");
+            }
+        } catch (ReconnectException | RetryException e) {
+            LOG.warn("the replication slot cannot be looked for: {}", e.getMessage());
+        }
+    }
+
     @Override
     public void close() {
         closing = true;
@@ -599,6 +625,10 @@ public final class Replication implements AutoCloseable {
         }
         if (parts != null) {
             parts.close();
+            if (cutOff) {
+                parts.takeBack();
+                makeSlot();
+            }
         }
         prepared.client().close();
         seen.close();

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 final class Sequences {
     private static final int LOOSE_LIMIT = 10_000;
 
-    /** Whose value the source is asked for, and what it said. */
+    /** Whose value the source, or its backup, is asked for, and what it said. */
     record Reading(RelationDescriptor sequence, SequenceFile.Value value) {}
 
     private record Known(RelationDescriptor relation, boolean shown) {}
@@ -82,7 +82,7 @@ final class Sequences {
     }
 
     /** Unlogged ones have no records, and are empty after a crash. */
-    private static boolean isSequence(@Nullable RelationDescriptor relation) {
+    static boolean isSequence(@Nullable RelationDescriptor relation) {
         return relation != null && relation.kind() == 'S' && relation.persistence() == 'p';
     }
 
@@ -236,7 +236,7 @@ final class Sequences {
         return unread;
     }
 
-    /** What the source has said; of storage that is the sequence's. */
+    /** What the source, or its backup, has said; of storage that is the sequence's. */
     void read(List<Reading> readings) {
         for (Reading reading : readings) {
             Known one = byStorage.get(storage(reading.sequence()));

@@ -15,6 +15,7 @@ import dev.walshadow.daemon.DaemonCodes;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.Settings;
 import dev.walshadow.postgres.Lsn;
+import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.wal.WalPages;
 import dev.walshadow.source.StreamSnapshot;
 import dev.walshadow.source.WalChunk;
@@ -27,6 +28,7 @@ import dev.walshadow.source.store.ArchivedWalSource;
 import dev.walshadow.source.store.ObjectStore;
 import dev.walshadow.source.store.ObjectStores;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -38,6 +40,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -73,6 +76,25 @@ final class StoredBackup implements AutoCloseable {
     private static final String DATABASE_WRITERS =
             "SELECT oid, xmin::text, datname FROM pg_catalog.pg_database";
 
+    /**
+     * 1 the tablespace, 2 the relation number of everything that is stored of these tables: their
+     * indexes, too, which the planner looks at, and what is out of line.
+     */
+    private static final String FILES =
+            """
+            WITH t AS (SELECT unnest(?::oid[]) AS oid
+                       UNION
+                       SELECT reltoastrelid FROM pg_catalog.pg_class WHERE oid = ANY (?::oid[]))
+            SELECT CASE WHEN c.reltablespace = 0 THEN d.dattablespace ELSE c.reltablespace END,
+                   pg_catalog.pg_relation_filenode(c.oid)
+            FROM pg_catalog.pg_class c, pg_catalog.pg_database d
+            WHERE d.datname = pg_catalog.current_database()
+                  AND pg_catalog.pg_relation_filenode(c.oid) IS NOT NULL
+                  AND (c.oid IN (SELECT oid FROM t)
+                       OR c.oid IN (SELECT indexrelid FROM pg_catalog.pg_index
+                                    WHERE indrelid IN (SELECT oid FROM t)))\
+            """;
+
     private final Prepared prepared;
     private final SourceDatabase source;
     private final ObjectStore store;
@@ -94,16 +116,25 @@ final class StoredBackup implements AutoCloseable {
         this.snapshot = snapshot;
     }
 
-    /** Null if the source itself makes the backup. */
+    /**
+     * Null if the source itself makes the backup.
+     *
+     * @param name of the backup; null: as it is configured
+     */
     static @Nullable StoredBackup of(
-            Configuration configuration, SourceDatabase source, Prepared prepared)
+            Configuration configuration,
+            SourceDatabase source,
+            Prepared prepared,
+            @Nullable String name)
             throws InterruptedException {
         if (!isWanted(configuration)) {
             return null;
         }
         ObjectStore store = open(configuration);
         try {
-            WalgBackup found = WalgBackup.find(store, configuration.get(Settings.BACKUP_NAME));
+            WalgBackup found =
+                    WalgBackup.find(
+                            store, name == null ? configuration.get(Settings.BACKUP_NAME) : name);
             check(found, source, prepared);
             LOG.info("loading backup {}", found);
             return new StoredBackup(
@@ -401,6 +432,41 @@ final class StoredBackup implements AutoCloseable {
     /** Tables, partitions among them, that are to be loaded from the source. */
     List<RelationDescriptor> changed() {
         return changed;
+    }
+
+    /**
+     * Where those of them are stored now that are selected.
+     *
+     * @param seed as for {@link #compare}, which comes before
+     */
+    Set<RelationLocator> files(Collection<RelationDescriptor> seed) {
+        Set<RelationLocator> files = new HashSet<>();
+        List<RelationDescriptor> selected = prepared.selection().of(seed);
+        for (DatabaseDescriptor database : prepared.databases().followed()) {
+            String tables =
+                    selected.stream()
+                            .filter(each -> each.databaseOid() == database.oid())
+                            .filter(each -> hasChanged(database.oid(), each.oid()))
+                            .map(each -> Integer.toUnsignedString(each.oid()))
+                            .collect(Collectors.joining(",", "{", "}"));
+            try (Connection session = prepared.databases().open(database.oid());
+                    PreparedStatement statement = session.prepareStatement(FILES)) {
+                statement.setString(1, tables);
+                statement.setString(2, tables);
+                try (ResultSet row = statement.executeQuery()) {
+                    while (row.next()) {
+                        files.add(
+                                new RelationLocator(
+                                        (int) row.getLong(1),
+                                        database.oid(),
+                                        (int) row.getLong(2)));
+                    }
+                }
+            } catch (SQLException e) {
+                throw failed(e);
+            }
+        }
+        return files;
     }
 
     @Override

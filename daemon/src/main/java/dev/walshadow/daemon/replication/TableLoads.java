@@ -20,6 +20,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,6 +37,15 @@ final class TableLoads implements AutoCloseable {
     private static final long READ_PATIENCE_NANOS = 5_000_000_000L;
     private static final long READ_POLL_MILLIS = 2;
 
+    /**
+     * Tables that can be read of what stands in for a source of which there is only the archive.
+     */
+    interface StandInTables {
+        StandInTables NONE = (_, _) -> false;
+
+        boolean test(int databaseOid, int relationOid);
+    }
+
     private final SourceDatabase source;
     private final FollowedDatabases databases;
     private final int segmentSize;
@@ -49,6 +59,7 @@ final class TableLoads implements AutoCloseable {
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
     private final Set<LoadProgress> running = ConcurrentHashMap.newKeySet();
     private final AtomicLong rows = new AtomicLong();
+    private volatile StandInTables standIn = StandInTables.NONE;
     private volatile boolean closed;
 
     /**
@@ -78,6 +89,11 @@ final class TableLoads implements AutoCloseable {
 
     void use(Pipeline running) {
         pipeline.complete(running);
+    }
+
+    /** What the server in the source's stead has of users' tables from now on. */
+    void readStandIn(StandInTables now) {
+        standIn = now;
     }
 
     /** Rows loaded by this process. */
@@ -125,21 +141,63 @@ final class TableLoads implements AutoCloseable {
             throw new IllegalStateException(e);
         }
         try {
-            requireSource(load);
-            attempts(load, progress, into);
+            if (source.isArchive()) {
+                attemptOfStandIn(load, progress, into);
+            } else {
+                attempts(load, progress, into);
+            }
         } catch (QuarantineException e) {
             into.loading().quarantine(load, e);
         }
     }
 
-    private void requireSource(LoadTicket load) {
-        if (source.isArchive()) {
-            throw new QuarantineException(
-                    DaemonCodes.NO_SOURCE,
-                    "its rows would have to be read from the source ("
-                            + load.reason()
-                            + "), of which there is the archive alone: attach anew from a backup"
-                            + " that is newer than this");
+    /** The server stands still at the backup's end: what it refuses once it will refuse again. */
+    private void attemptOfStandIn(LoadTicket load, LoadProgress progress, Pipeline into)
+            throws InterruptedException {
+        if (!standIn.test(load.shape().databaseOid(), load.shape().oid())) {
+            throw unreadable(
+                    load,
+                    "its rows would have to be read from the source (" + load.reason() + ")",
+                    null);
+        }
+        LOG.info("loading {} from the backup's end: {}", load.shape().label(), load.reason());
+        try {
+            if (!attempt(load, progress, into, new Once(load, progress)) && load.isWanted()) {
+                throw unreadable(load, "its rows at the backup's end are of another shape", null);
+            }
+        } catch (SQLException e) {
+            throw unreadable(
+                    load, "its rows at the backup's end cannot be read: " + e.getMessage(), e);
+        }
+    }
+
+    private static QuarantineException unreadable(
+            LoadTicket load, String what, @Nullable Throwable cause) {
+        return new QuarantineException(
+                DaemonCodes.NO_SOURCE,
+                load.shape().label()
+                        + ": "
+                        + what
+                        + ", and there is no source but its archive: attach anew from a backup"
+                        + " that is newer than this",
+                cause);
+    }
+
+    /** No attempt follows on another. */
+    private record Once(LoadTicket load, LoadProgress progress) implements TableLoad.Progress {
+        @Override
+        public void began(long estimatedRows) {
+            progress.began(estimatedRows);
+        }
+
+        @Override
+        public void advanced(long rows, long bytes) {
+            progress.advanced(rows, bytes);
+        }
+
+        @Override
+        public void waits(String reason) {
+            throw unreadable(load, "its rows at the backup's end cannot be read: " + reason, null);
         }
     }
 
@@ -157,7 +215,7 @@ final class TableLoads implements AutoCloseable {
                     opened.pause();
                     continue;
                 }
-                if (attempt(load, progress, into)) {
+                if (attempt(load, progress, into, progress)) {
                     return;
                 }
                 progress.step("waiting for a later change of the table to come through the stream");
@@ -180,13 +238,14 @@ final class TableLoads implements AutoCloseable {
     }
 
     /** False: the table is another one on the source by now, which the stream will tell. */
-    private boolean attempt(LoadTicket load, LoadProgress progress, Pipeline into)
+    private boolean attempt(
+            LoadTicket load, LoadProgress progress, Pipeline into, TableLoad.Progress told)
             throws InterruptedException, SQLException {
         AtomicLong last = new AtomicLong();
         TableLoad.Outcome outcome;
         places.acquire();
         try {
-            outcome = read(load, progress, into, last);
+            outcome = read(load, told, into, last);
         } finally {
             // what comes now waits for the watermark, which another load's table may hold
             places.release();
@@ -210,7 +269,7 @@ final class TableLoads implements AutoCloseable {
 
     /** Hands the table's rows over; {@code last} gets the number of the last of them. */
     private TableLoad.Outcome read(
-            LoadTicket load, LoadProgress progress, Pipeline into, AtomicLong last)
+            LoadTicket load, TableLoad.Progress progress, Pipeline into, AtomicLong last)
             throws InterruptedException, SQLException {
         LoadShape form = LoadShape.of(load.shape(), load.mapping());
         into.loading().begin(load, form.virtual(), form.mapping());

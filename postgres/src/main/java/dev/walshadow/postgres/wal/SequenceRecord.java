@@ -3,14 +3,14 @@ package dev.walshadow.postgres.wal;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.heap.HeapTupleLayout;
+import dev.walshadow.postgres.heap.SequenceDataLayout;
 
 /**
  * View over {@code XLOG_SEQ_LOG}, the only record of {@link ResourceManager#SEQUENCE}. Reused.
  *
  * <pre>
  *  0 u32 spcOid   4 u32 dbOid   8 u32 relNumber (xl_seq_rec)
- * 12 the sequence's whole tuple in its page shape; from t_hoff on FormData_pg_sequence_data:
- *    0 i64 last_value   8 i64 log_cnt   16 bool is_called
+ * 12 the sequence's whole tuple in its page shape; from t_hoff on SequenceDataLayout
  * </pre>
  *
  * <p>{@code nextval} logs up to 32 (SEQ_LOG_VALS) values ahead: {@code last_value} is then the last
@@ -27,11 +27,6 @@ public final class SequenceRecord {
     private static final int RELATION_NUMBER = 8;
     private static final int TUPLE = 12;
 
-    private static final int LAST_VALUE = 0;
-    private static final int LOG_COUNT = 8;
-    private static final int IS_CALLED = 16;
-    private static final int DATA_LENGTH = 17;
-
     private byte[] bytes = new byte[0];
     private int start;
     private int data;
@@ -47,7 +42,8 @@ public final class SequenceRecord {
             throw record.corrupt("a sequence record is cut off");
         }
         int offset = Byte.toUnsignedInt(bytes[start + TUPLE + HeapTupleLayout.T_HOFF]);
-        if (offset < HeapTupleLayout.LENGTH || length < TUPLE + offset + DATA_LENGTH) {
+        if (offset < HeapTupleLayout.LENGTH
+                || length < TUPLE + offset + SequenceDataLayout.LENGTH) {
             throw record.corrupt("a sequence's tuple is cut off");
         }
         data = start + TUPLE + offset;
@@ -65,15 +61,15 @@ public final class SequenceRecord {
     }
 
     public long lastValue() {
-        return LittleEndian.getLong(bytes, data + LAST_VALUE);
+        return LittleEndian.getLong(bytes, data + SequenceDataLayout.LAST_VALUE);
     }
 
     /** How many more values may be given without another record. */
     public long logCount() {
-        return LittleEndian.getLong(bytes, data + LOG_COUNT);
+        return LittleEndian.getLong(bytes, data + SequenceDataLayout.LOG_COUNT);
     }
 
     public boolean isCalled() {
-        return bytes[data + IS_CALLED] != 0;
+        return bytes[data + SequenceDataLayout.IS_CALLED] != 0;
     }
 }

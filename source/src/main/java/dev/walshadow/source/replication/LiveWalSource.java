@@ -109,6 +109,7 @@ public final class LiveWalSource implements UpstreamWal {
     private volatile long readingSinceNanos;
     private long readReturnedNanos;
     private volatile long serverEnd;
+    private volatile long leftAt = NOWHERE;
     private volatile long statusIntervalMillis;
 
     /** Serves the bytes at the position, which are of this timeline. */
@@ -546,6 +547,7 @@ public final class LiveWalSource implements UpstreamWal {
         if (end.isPresent() && end.getAsLong() >= received) {
             return;
         }
+        leftAt = end.orElse(NOWHERE);
         throw new HaltException(
                 ReplicationCodes.TIMELINE_CHANGED,
                 "the source was promoted without all WAL of the old primary: timeline "
@@ -561,9 +563,8 @@ public final class LiveWalSource implements UpstreamWal {
                                         + Integer.toUnsignedString(timeline))
                         + ", but WAL up to "
                         + Lsn.format(received)
-                        + " was received. Start again: if no record of that was whole, the stream"
-                        + " goes on; else there may be rows in ClickHouse that the source does not"
-                        + " have: load anew");
+                        + " was received: there may be rows in ClickHouse that the source does not"
+                        + " have. Load anew");
     }
 
     private int timelineOfPosition() {
@@ -649,6 +650,11 @@ public final class LiveWalSource implements UpstreamWal {
     @Override
     public long serverEnd() {
         return serverEnd;
+    }
+
+    @Override
+    public long leftAt() {
+        return leftAt;
     }
 
     @Override

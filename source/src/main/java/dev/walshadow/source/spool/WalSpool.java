@@ -113,18 +113,36 @@ public final class WalSpool implements AutoCloseable {
         try {
             return new WalSpool(options, disk, resume);
         } catch (IOException e) {
-            throw new ConfigurationException(
-                    SourceCodes.SPOOL_UNWRITABLE,
-                    "the directory "
-                            + options.directory()
-                            + " of the WAL spool cannot be used: "
-                            + e
-                            + "; give this user the right to write there",
-                    e);
+            throw unusable(options, e);
         }
     }
 
+    private static ConfigurationException unusable(Options options, IOException cause) {
+        return new ConfigurationException(
+                SourceCodes.SPOOL_UNWRITABLE,
+                "the directory "
+                        + options.directory()
+                        + " of the WAL spool cannot be used: "
+                        + cause
+                        + "; give this user the right to write there",
+                cause);
+    }
+
     // ---- at the start
+
+    /**
+     * Promises nothing from {@code lsn} on any more: the source has other WAL there by now. Nobody
+     * may have it open.
+     */
+    public static void cut(Options options, long lsn) {
+        try {
+            if (SpoolState.read(options.directory(), options.pages()) > lsn) {
+                SpoolState.write(options.directory(), options.pages(), lsn);
+            }
+        } catch (IOException e) {
+            throw unusable(options, e);
+        }
+    }
 
     /** How far the files hold what the state says is durable, from the start on. */
     private long lastUsable() throws IOException {

@@ -13,11 +13,12 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 
 /**
- * A TCP proxy before the source: it cuts connections, and changes what passes: a byte inside a
- * text, or a WAL record.
+ * A TCP proxy before the source: it cuts connections, lets so many bytes pass, and changes what
+ * passes: a byte inside a text, or a WAL record.
  */
 final class DamagingProxy implements Closeable {
     // of struct XLogRecord
@@ -31,6 +32,7 @@ final class DamagingProxy implements Closeable {
     private final AtomicInteger damaged = new AtomicInteger();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final int target;
+    private final AtomicLong passable = new AtomicLong(Long.MAX_VALUE);
     private volatile boolean refusing;
     private volatile byte[] wanted = {};
     private volatile byte[] editMark = {};
@@ -74,6 +76,16 @@ final class DamagingProxy implements Closeable {
             socket.close();
         }
         sockets.clear();
+    }
+
+    /** So many bytes of the server's pass from now on, of all connections together. */
+    void pass(long bytes) {
+        passable.set(bytes);
+    }
+
+    /** Whether there was more than that. */
+    boolean isExhausted() {
+        return passable.get() <= 0;
     }
 
     /** How often something was damaged. */
@@ -120,7 +132,8 @@ final class DamagingProxy implements Closeable {
             for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
                 count = looks ? editRecord(in, buffer, count) : count;
                 seen = looks ? look(buffer, count, seen) : 0;
-                out.write(buffer, 0, count);
+                long left = looks ? passable.getAndAdd(-count) : count;
+                out.write(buffer, 0, Math.clamp(left, 0, count));
             }
         } catch (IOException e) {
             // one side has gone

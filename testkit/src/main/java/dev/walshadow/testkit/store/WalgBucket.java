@@ -68,7 +68,14 @@ public final class WalgBucket {
      * @param older what a delta builds on; empty for a full one
      */
     public String push(EmbeddedPostgres source, String older) {
-        Received received = new Received();
+        return push(source, older, () -> {});
+    }
+
+    /**
+     * @param meanwhile runs between the backup's start and its end
+     */
+    public String push(EmbeddedPostgres source, String older, Runnable meanwhile) {
+        Received received = new Received(meanwhile);
         try (ReplicationConnection connection =
                 ReplicationConnection.connect(ConnectionSettings.parse(source.url("postgres")))) {
             connection.baseBackup(BaseBackupOptions.DEFAULT, received);
@@ -88,11 +95,17 @@ public final class WalgBucket {
         private long startLsn;
         private long endLsn;
         private int timeline;
+        private final Runnable meanwhile;
+
+        private Received(Runnable meanwhile) {
+            this.meanwhile = meanwhile;
+        }
 
         @Override
         public void start(long lsn, int onTimeline, List<Tablespace> tablespaces) {
             startLsn = lsn;
             timeline = onTimeline;
+            meanwhile.run();
         }
 
         @Override
