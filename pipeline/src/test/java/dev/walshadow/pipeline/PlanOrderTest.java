@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -109,21 +110,52 @@ final class PlanOrderTest {
         }
     }
 
+    private static TestTransaction.Step staysEmpty(PipelineHarness h, ItemsTable table) {
+        return () -> {
+            Thread.sleep(700); // a batch that is on its way arrives within this time
+            assertThat(h.rows(table)).isEmpty();
+        };
+    }
+
     @Test
     void nothingPassesATruncate() throws Exception {
         ItemsTable one = new ItemsTable("closed", "one", 16500, 16503);
         ItemsTable two = new ItemsTable("closed", "two", 16600, 16603);
         try (PipelineHarness h = harness(one, two).started()) {
-            Large large = new Large(one, () -> assertThat(h.rows(two)).isEmpty());
+            Large large = new Large(one, staysEmpty(h, two));
             h.pipeline.commit(large.transaction);
             h.pipeline.commit(small(1).truncate(two).committed(first(1) + 0x100, 1));
-            h.pipeline.commit(
-                    small(2).insert(two, 2, "small", Big.inline("b"), 1)
-                            .committed(first(2) + 0x100, 1));
-            large.allCommitted.countDown();
-            h.pipeline.flush();
+            commitBehind(h, large, two);
             assertThat(h.rows(one)).hasSize(RECORDS);
-            assertThat(h.rows(two)).containsOnlyKeys(2L);
         }
+    }
+
+    @Test
+    void nothingPassesAChangeOfTables() throws Exception {
+        ItemsTable one = new ItemsTable("changed", "one", 16500, 16503);
+        ItemsTable two = new ItemsTable("changed", "two", 16600, 16603);
+        ItemsTable three = new ItemsTable("changed", "three", 16700, 16703);
+        try (PipelineHarness h = harness(one, two).started()) {
+            Large large = new Large(one, staysEmpty(h, two));
+            h.pipeline.commit(large.transaction);
+            long position = first(1) + 0x100;
+            h.descriptors.append(position, List.of(three.shape()), List.of(), ItemsTable.DATABASE);
+            h.pipeline.changeRelations(
+                    position,
+                    first(1),
+                    List.of(new RelationChange(null, three.shape(), false, false)));
+            commitBehind(h, large, two);
+            assertThat(h.rows(one)).hasSize(RECORDS);
+        }
+    }
+
+    private static void commitBehind(PipelineHarness h, Large large, ItemsTable table)
+            throws InterruptedException {
+        h.pipeline.commit(
+                small(2).insert(table, 2, "small", Big.inline("b"), 1)
+                        .committed(first(2) + 0x100, 1));
+        large.allCommitted.countDown();
+        h.pipeline.flush();
+        assertThat(h.rows(table)).containsOnlyKeys(2L);
     }
 }
