@@ -59,6 +59,14 @@ final class StartScriptTest {
         assertThat(copies()).hasSize(1);
     }
 
+    @Test
+    void theArchivesOfTheServersLieBesideTheClasses() throws Exception {
+        lay();
+        release("first");
+        assertThat(output(start("archive"))).isEqualTo("PostgreSQL's binaries");
+        assertThat(copies()).hasSize(1);
+    }
+
     private void lay() throws IOException {
         for (String name : List.of("cli/src/main", "base/src/main", "base/target", "tools")) {
             Files.createDirectories(root.resolve(name));
@@ -73,6 +81,8 @@ final class StartScriptTest {
                 "tools/mvn",
                 "cat cli/src/main/wanted.jar >cli/target/walshadow-cli-1.jar",
                 "cat base/src/main/wanted.jar >base/target/base.jar",
+                "mkdir -p embedded/target/postgres-binaries",
+                "echo \"PostgreSQL's binaries\" >embedded/target/postgres-binaries/18.jar",
                 "printf %s \"$PWD/base/target/base.jar\" >cli/target/classpath.txt");
         for (String name : List.of("pom.xml", "cli/pom.xml", "base/pom.xml")) {
             Files.writeString(root.resolve(name), "");
@@ -100,6 +110,11 @@ final class StartScriptTest {
                             System.out.println("%s lingers");
                             System.in.read();
                             System.out.println(Late.text());
+                        } else if (arguments[0].equals("archive")) {
+                            var jar = java.nio.file.Path.of(
+                                    Main.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+                            System.out.print(java.nio.file.Files.readString(
+                                    jar.resolveSibling("postgres-binaries/18.jar")));
                         } else {
                             System.out.println("%s");
                         }
