@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Brings text to UTF-8. Not thread safe. Text that is not ASCII in a charset goes through buffers
- * of fixed size; what is longer than those is decoded twice, first for its length, so that a value
- * takes no memory besides its column's.
+ * of fixed size, a thread's own; what is longer than those is decoded twice, first for its length,
+ * so that a value takes no memory besides its column's.
  */
 final class TextConverter {
     private static final int PIECE_CHARACTERS = 8192;
@@ -25,20 +25,28 @@ final class TextConverter {
 
     private final boolean utf8;
     private final @Nullable CharsetDecoder source;
-    private final CharsetEncoder target = StandardCharsets.UTF_8.newEncoder();
-    private final CharsetDecoder validator = StandardCharsets.UTF_8.newDecoder();
-    private final CharBuffer characters = CharBuffer.allocate(PIECE_CHARACTERS);
-    private final ByteBuffer converted =
-            ByteBuffer.allocate(PIECE_CHARACTERS * BYTES_PER_CHARACTER);
     private final PolicyCounts counts;
+
+    /** Of each thread and not each converter: tens of thousands of tables have one. */
+    private static final class Pieces {
+        private static final ThreadLocal<Pieces> OWN = ThreadLocal.withInitial(Pieces::new);
+
+        final CharsetEncoder target = StandardCharsets.UTF_8.newEncoder();
+        final CharsetDecoder validator = StandardCharsets.UTF_8.newDecoder();
+        final CharBuffer characters = CharBuffer.allocate(PIECE_CHARACTERS);
+        final ByteBuffer converted = ByteBuffer.allocate(PIECE_CHARACTERS * BYTES_PER_CHARACTER);
+
+        Pieces() {
+            target.onMalformedInput(CodingErrorAction.REPLACE);
+            target.onUnmappableCharacter(CodingErrorAction.REPLACE);
+        }
+    }
 
     TextConverter(SourceEncoding encoding, PolicyCounts counts) {
         this.utf8 = encoding.isUtf8();
         Charset charset = encoding.charset();
         this.source = charset == null ? null : charset.newDecoder();
         this.counts = counts;
-        target.onMalformedInput(CodingErrorAction.REPLACE);
-        target.onUnmappableCharacter(CodingErrorAction.REPLACE);
     }
 
     /**
@@ -55,7 +63,8 @@ final class TextConverter {
         ByteBuffer text = ByteBuffer.wrap(bytes, offset, length);
         CharsetDecoder decoder = source;
         if (decoder == null) {
-            if (convert(validator, text, Integer.MAX_VALUE, null) == MALFORMED) {
+            Pieces pieces = Pieces.OWN.get();
+            if (convert(pieces.validator, pieces, text, Integer.MAX_VALUE, null) == MALFORMED) {
                 counts.add(Policy.INVALID_TEXT);
             }
             out.append(bytes, offset, length);
@@ -116,28 +125,36 @@ final class TextConverter {
 
     /** False, with nothing appended, if the decoder reports bytes that do not belong. */
     private boolean append(CharsetDecoder decoder, ByteBuffer text, int most, StringColumn out) {
-        long length = convert(decoder, text, most, null);
+        Pieces pieces = Pieces.OWN.get();
+        long length = convert(decoder, pieces, text, most, null);
         if (length == MALFORMED) {
             return false;
         }
         ByteBuilder body = out.begin(length);
+        ByteBuffer converted = pieces.converted;
         if (length == converted.position()) {
             body.putBytes(converted.array(), 0, converted.position()); // it was one piece
         } else {
-            convert(decoder, text, most, body);
+            convert(decoder, pieces, text, most, body);
         }
         return true;
     }
 
     /**
-     * Converts piece by piece; the last one stays in {@link #converted}.
+     * Converts piece by piece; the last one stays in {@link Pieces#converted}.
      *
      * @param most characters
      * @param out null: only the length is wanted
      * @return bytes in UTF-8, or {@link #MALFORMED} where the decoder reports
      */
-    private long convert(
-            CharsetDecoder decoder, ByteBuffer text, int most, @Nullable ByteBuilder out) {
+    private static long convert(
+            CharsetDecoder decoder,
+            Pieces pieces,
+            ByteBuffer text,
+            int most,
+            @Nullable ByteBuilder out) {
+        CharBuffer characters = pieces.characters;
+        ByteBuffer converted = pieces.converted;
         ByteBuffer in = text.duplicate();
         decoder.reset();
         characters.clear();
@@ -155,7 +172,7 @@ final class TextConverter {
             }
             last = result.isUnderflow();
             characters.flip();
-            left -= encode(left, last);
+            left -= encode(pieces, left, last);
             characters.compact();
             length += converted.position();
             if (out != null) {
@@ -165,8 +182,11 @@ final class TextConverter {
         return length;
     }
 
-    /** Fills {@link #converted} with at most so many characters; returns how many they are. */
-    private int encode(int most, boolean last) {
+    /**
+     * Fills {@link Pieces#converted} with at most so many characters; returns how many they are.
+     */
+    private static int encode(Pieces pieces, int most, boolean last) {
+        CharBuffer characters = pieces.characters;
         int limit = characters.limit();
         int end = limit;
         if (!last && end > 0 && Character.isHighSurrogate(characters.get(end - 1))) {
@@ -177,11 +197,11 @@ final class TextConverter {
             end = Character.offsetByCodePoints(characters, 0, most);
             count = most;
         }
-        converted.clear();
+        pieces.converted.clear();
         characters.limit(end);
-        target.reset();
-        target.encode(characters, converted, true);
-        target.flush(converted);
+        pieces.target.reset();
+        pieces.target.encode(characters, pieces.converted, true);
+        pieces.target.flush(pieces.converted);
         characters.limit(limit);
         return count;
     }

@@ -128,4 +128,20 @@ final class TextConverterTest {
                     .isLessThan(1 << 20);
         }
     }
+
+    /** Every table has one, in each place that decodes it. */
+    @Test
+    void whatEveryTableHasIsSmall() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        for (String encoding : new String[] {"UTF8", "LATIN1"}) {
+            byte[] stored = "ä".getBytes(StandardCharsets.ISO_8859_1);
+            converter(encoding).append(stored, 0, stored.length, column);
+            SourceEncoding source = SourceEncoding.named(encoding);
+            long before = threads.getCurrentThreadAllocatedBytes();
+            new TextConverter(source, counts).append(stored, 0, stored.length, column);
+            assertThat(threads.getCurrentThreadAllocatedBytes() - before)
+                    .as(encoding)
+                    .isLessThan(2048);
+        }
+    }
 }
