@@ -34,7 +34,8 @@ final class TextConverter {
         final CharsetEncoder target = StandardCharsets.UTF_8.newEncoder();
         final CharsetDecoder validator = StandardCharsets.UTF_8.newDecoder();
         final CharBuffer characters = CharBuffer.allocate(PIECE_CHARACTERS);
-        final ByteBuffer converted = ByteBuffer.allocate(PIECE_CHARACTERS * BYTES_PER_CHARACTER);
+        final byte[] bytes = new byte[PIECE_CHARACTERS * BYTES_PER_CHARACTER];
+        final ByteBuffer converted = ByteBuffer.wrap(bytes);
 
         Pieces() {
             target.onMalformedInput(CodingErrorAction.REPLACE);
@@ -131,9 +132,8 @@ final class TextConverter {
             return false;
         }
         ByteBuilder body = out.begin(length);
-        ByteBuffer converted = pieces.converted;
-        if (length == converted.position()) {
-            body.putBytes(converted.array(), 0, converted.position()); // it was one piece
+        if (length == pieces.converted.position()) {
+            body.putBytes(pieces.bytes, 0, (int) length); // it was one piece
         } else {
             convert(decoder, pieces, text, most, body);
         }
@@ -176,7 +176,7 @@ final class TextConverter {
             characters.compact();
             length += converted.position();
             if (out != null) {
-                out.putBytes(converted.array(), 0, converted.position());
+                out.putBytes(pieces.bytes, 0, converted.position());
             }
         }
         return length;
