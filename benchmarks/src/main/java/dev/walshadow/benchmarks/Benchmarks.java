@@ -29,7 +29,8 @@ public final class Benchmarks implements Callable<Integer> {
         TOAST,
         LARGE,
         HOLD,
-        TEMPORARY
+        TEMPORARY,
+        START
     }
 
     @Spec private CommandSpec command;
@@ -127,6 +128,10 @@ public final class Benchmarks implements Callable<Integer> {
         if (parts.contains(Part.TEMPORARY)) {
             say("temporary tables, " + seconds + " s after the warm-up");
             print(TemporaryTables.measure(major, seconds));
+        }
+        if (parts.contains(Part.START)) {
+            say("starts of what has been attached");
+            print(StartTime.measure(major));
         }
         return 0;
     }

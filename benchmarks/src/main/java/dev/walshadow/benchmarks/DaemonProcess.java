@@ -9,6 +9,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -33,11 +34,22 @@ final class DaemonProcess implements AutoCloseable {
      * @param log gets everything that it says, after what is there already
      */
     static DaemonProcess start(Path config, Path state, Path log) {
-        Path command = Path.of(System.getProperty("walshadow.root", ".")).resolve("walshadow");
+        return start(root().resolve("walshadow"), Map.of(), config, state, log);
+    }
+
+    /** The checkout. */
+    static Path root() {
+        return Path.of(System.getProperty("walshadow.root", "."));
+    }
+
+    /** The same of another start script, with more in its environment. */
+    static DaemonProcess start(
+            Path command, Map<String, String> environment, Path config, Path state, Path log) {
         ProcessBuilder builder =
                 new ProcessBuilder(command.toString(), "run", "--config", config.toString())
                         .redirectErrorStream(true)
                         .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
+        builder.environment().putAll(environment);
         try {
             return new DaemonProcess(builder.start(), state, log);
         } catch (IOException e) {

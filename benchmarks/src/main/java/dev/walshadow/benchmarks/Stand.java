@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /**
@@ -114,7 +115,16 @@ final class Stand implements AutoCloseable {
     }
 
     DaemonProcess startDaemon() {
-        return DaemonProcess.start(config(), state(), directory.resolve("daemon.log"));
+        return DaemonProcess.start(config(), state(), log());
+    }
+
+    /** By another start script than the checkout's. */
+    DaemonProcess startDaemon(Path command, Map<String, String> environment) {
+        return DaemonProcess.start(command, environment, config(), state(), log());
+    }
+
+    private Path log() {
+        return directory.resolve("daemon.log");
     }
 
     /** Started for the first time, and through with its first attach. */

@@ -12,10 +12,13 @@ import java.util.jar.JarFile;
 /**
  * Loads what the commands load, for the cache from which later starts take their classes ({@code
  * -XX:AOTCacheOutput}): runs commands that need no server, or fail for want of one, and loads every
- * class of walshadow. Nobody else calls it.
+ * class of walshadow and of what it speaks to PostgreSQL with. Nobody else calls it.
  */
 final class StartTraining {
     private static final String SUFFIX = ".class";
+
+    /** Of what a start needs when its servers answer, as none does here. */
+    private static final List<String> PACKAGES = List.of("dev/walshadow/", "org/postgresql/");
 
     private StartTraining() {}
 
@@ -33,6 +36,8 @@ final class StartTraining {
                 url = "http://127.0.0.1:1"
                 [state]
                 dir = "%s"
+                [http]
+                listen = "127.0.0.1:0"
                 """
                         .formatted(Path.of(arguments[0], "state")));
         String configuration = file.toString();
@@ -72,7 +77,8 @@ final class StartTraining {
         try (JarFile file = new JarFile(jar.toFile())) {
             return file.stream()
                     .map(JarEntry::getName)
-                    .filter(name -> name.startsWith("dev/walshadow/") && name.endsWith(SUFFIX))
+                    .filter(name -> name.endsWith(SUFFIX))
+                    .filter(name -> PACKAGES.stream().anyMatch(name::startsWith))
                     .map(name -> name.substring(0, name.length() - SUFFIX.length()))
                     .map(name -> name.replace('/', '.'))
                     .toList();
