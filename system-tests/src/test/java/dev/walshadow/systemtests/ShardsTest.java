@@ -152,6 +152,61 @@ final class ShardsTest {
     }
 
     @Test
+    void valuesTombstonesAndDifferencesAreLookedAfterOnEveryShard() throws Exception {
+        try (Installation installation = Installation.startSharded(major(), 2)) {
+            installation.configure(
+                    """
+                    [toast]
+                    mode = "clickhouse"
+                    [memory]
+                    recent_values = "0B"
+                    [tombstones]
+                    interval = "1s"
+                    percent = 0
+                    [verify]
+                    interval = "10ms"
+                    """);
+            installation.execute(SCHEMA);
+            installation.startDaemon();
+            installation.awaitStreaming();
+            installation.execute("UPDATE kept SET note = 'its value is unchanged'");
+            installation.killDaemon();
+            installation.execute("UPDATE kept SET id = id + 5000 WHERE id <= 500");
+            installation.startDaemon();
+            requireEqual(installation);
+            requireApart(installation, "kept", "id", "sipHash64(id) % 2");
+
+            installation.execute("DELETE FROM kept WHERE id % 4 = 0");
+            requireEqual(installation);
+            installation.execute("INSERT INTO keyless VALUES ('the floor moves on')");
+            installation.await(
+                    "no tombstone is left",
+                    () ->
+                            everywhere(installation, "SELECT sum(_is_deleted) FROM public.kept")
+                                    == 0);
+            requireEqual(installation);
+            assertThat(installation.status().path("verify").path("differences").asLong(-1))
+                    .isZero();
+
+            EmbeddedClickHouse second = installation.targets().get(1);
+            second.query("DELETE FROM public.kept WHERE id % 8 = 1 SETTINGS mutations_sync = 2");
+            installation.await(
+                    "what the second shard lacks is found",
+                    () -> installation.status().path("verify").path("differences").asLong(0) > 0);
+            Installation.CommandResult repaired = installation.command("verify", "--repair");
+            assertThat(repaired.exitCode()).as(repaired.output()).isZero();
+            assertThat(repaired.output()).contains("public.kept was loaded anew: equal now");
+            requireApart(installation, "kept", "id", "sipHash64(id) % 2");
+        }
+    }
+
+    private static long everywhere(Installation installation, String count) {
+        return installation.targets().stream()
+                .mapToLong(shard -> Long.parseLong(shard.query(count).strip()))
+                .sum();
+    }
+
+    @Test
     void refusesOtherShardsThanThoseThatHaveTheRows() throws Exception {
         try (Installation installation = Installation.startSharded(major(), 2)) {
             String first = "\"" + installation.targets().get(0).url() + "\"";
@@ -244,11 +299,7 @@ final class ShardsTest {
             assertThat(beside(installation, "a_all"))
                     .isEqualTo("id key w _version _is_deleted _commit_ts _xid");
             assertThat(beside(installation, "a_now")).isEqualTo("id key w");
-            long rows = 0;
-            for (EmbeddedClickHouse shard : installation.targets()) {
-                rows += Long.parseLong(shard.query("SELECT count() FROM public.a_now").strip());
-            }
-            assertThat(rows).isEqualTo(50);
+            assertThat(everywhere(installation, "SELECT count() FROM public.a_now")).isEqualTo(50);
 
             // one of the two is lost while no daemon runs
             installation.stopDaemon();
