@@ -2,25 +2,17 @@ package dev.walshadow.systemtests;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.daemon.config.ConfigurationLoader;
 import dev.walshadow.daemon.verify.Verification;
-import dev.walshadow.daemon.verify.VerifyProgress;
 import dev.walshadow.embedded.EmbeddedPostgres;
-import dev.walshadow.embedded.UnprivilegedUser;
 import dev.walshadow.source.store.Compression;
 import dev.walshadow.testkit.Installation;
+import dev.walshadow.testkit.Sql;
 import dev.walshadow.testkit.cluster.Standby;
 import dev.walshadow.testkit.store.WalgBucket;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
@@ -48,18 +40,11 @@ final class AncestorBackupTest {
 
     @BeforeEach
     void makeBucket() throws IOException {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        bucket = UnprivilegedUser.createDirectory(folder.resolve("bucket"));
-        UnprivilegedUser.createDirectory(bucket.resolve("wal_005"));
+        bucket = WalgBucket.createIn(folder);
     }
 
     private EmbeddedPostgres.Builder archiving(EmbeddedPostgres.Builder source) {
-        String target = bucket.resolve("wal_005") + "/%f.gz";
-        return source.setting("archive_mode", "on")
-                .setting("max_prepared_transactions", "5")
-                .setting(
-                        "archive_command",
-                        "gzip -c %p > " + target + ".tmp && mv " + target + ".tmp " + target);
+        return WalgBucket.archiving(source, bucket).setting("max_prepared_transactions", "5");
     }
 
     @ParameterizedTest
@@ -70,7 +55,7 @@ final class AncestorBackupTest {
                         MAJOR, source -> archiving(source).initdbOption("--wal-segsize=1"))) {
             at = installation;
             EmbeddedPostgres first = at.source();
-            on(
+            Sql.on(
                     first,
                     "CREATE TABLE item (id int PRIMARY KEY, name text, big text)",
                     "ALTER TABLE item ALTER big SET STORAGE EXTERNAL",
@@ -85,9 +70,9 @@ final class AncestorBackupTest {
             try (EmbeddedPostgres second = Standby.of(first, at.folder("b"), this::archiving)) {
                 failOver(first, second);
                 write(second, 20_000);
-                on(second, "COMMIT PREPARED 'p'");
+                Sql.on(second, "COMMIT PREPARED 'p'");
                 if (!archiveAlone) {
-                    on(
+                    Sql.on(
                             second,
                             "ALTER TABLE item ADD COLUMN c int DEFAULT 1",
                             "ALTER TABLE altered ALTER a TYPE bigint");
@@ -115,7 +100,7 @@ final class AncestorBackupTest {
         at.awaitStreaming();
         assertEqual(third);
         write(third, 40_000);
-        on(third, "ALTER TABLE item ADD COLUMN d int DEFAULT 2");
+        Sql.on(third, "ALTER TABLE item ADD COLUMN d int DEFAULT 2");
         assertEqual(third);
         at.stopDaemon();
         write(third, 50_000);
@@ -130,24 +115,26 @@ final class AncestorBackupTest {
     private void failOver(EmbeddedPostgres from, EmbeddedPostgres to) throws Exception {
         write(from, 15_000);
         archived(from);
-        on(from, "INSERT INTO item VALUES (-2, 'in the last segment') ON CONFLICT DO NOTHING");
+        Sql.on(from, "INSERT INTO item VALUES (-2, 'in the last segment') ON CONFLICT DO NOTHING");
         Standby.awaitCaughtUp(from, to);
         from.kill();
         Standby.promote(to);
     }
 
     private void archived(EmbeddedPostgres server) throws SQLException {
-        on(server, "SELECT pg_logical_emit_message(false, 'walshadow.x', 'not at its beginning')");
-        String name = ask(server, "SELECT pg_walfile_name(pg_switch_wal())");
+        Sql.on(
+                server,
+                "SELECT pg_logical_emit_message(false, 'walshadow.x', 'not at its beginning')");
+        String name = Sql.ask(server, "SELECT pg_walfile_name(pg_switch_wal())");
         at.await("the archive has " + name, () -> Files.exists(segment(name)));
     }
 
     private Path segment(String name) {
-        return bucket.resolve("wal_005").resolve(name + ".gz");
+        return WalgBucket.segments(bucket).resolve(name + ".gz");
     }
 
     private static void write(EmbeddedPostgres server, int from) throws SQLException {
-        on(
+        Sql.on(
                 server,
                 "INSERT INTO item (id, name, big) SELECT i, 'x' || i, repeat(md5(i::text), 100)"
                         + " FROM generate_series(%d, %d) i ON CONFLICT DO NOTHING"
@@ -160,36 +147,7 @@ final class AncestorBackupTest {
     private void assertEqual(EmbeddedPostgres server) throws Exception {
         archived(server);
         assertThat(at.command("wait").output()).doesNotContain("not");
-        Verification.Outcome outcome =
-                Verification.of(
-                                ConfigurationLoader.load(
-                                        at.configurationFile(),
-                                        Map.of(),
-                                        Map.of(
-                                                "--source-mode",
-                                                "stream",
-                                                "--source-url",
-                                                server.url("postgres"))),
-                                Installation.PATIENCE)
-                        .run(null, VerifyProgress.NONE);
+        Verification.Outcome outcome = at.verify(server);
         assertThat(outcome.reason()).as("%s", outcome.results()).isEmpty();
-    }
-
-    private static void on(EmbeddedPostgres server, String... statements) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
-    }
-
-    private static String ask(EmbeddedPostgres server, String query) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            row.next();
-            return row.getString(1);
-        }
     }
 }

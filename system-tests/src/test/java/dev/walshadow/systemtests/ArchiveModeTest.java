@@ -2,25 +2,17 @@ package dev.walshadow.systemtests;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.daemon.config.ConfigurationLoader;
 import dev.walshadow.daemon.verify.Verification;
-import dev.walshadow.daemon.verify.VerifyProgress;
 import dev.walshadow.embedded.EmbeddedPostgres;
-import dev.walshadow.embedded.UnprivilegedUser;
 import dev.walshadow.source.store.Compression;
 import dev.walshadow.testkit.Installation;
 import dev.walshadow.testkit.MixedLoad;
+import dev.walshadow.testkit.Sql;
 import dev.walshadow.testkit.cluster.Standby;
 import dev.walshadow.testkit.store.WalgBucket;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
@@ -51,17 +43,11 @@ final class ArchiveModeTest {
 
     @BeforeEach
     void makeBucket() throws IOException {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        bucket = UnprivilegedUser.createDirectory(folder.resolve("bucket"));
-        UnprivilegedUser.createDirectory(bucket.resolve("wal_005"));
+        bucket = WalgBucket.createIn(folder);
     }
 
     private EmbeddedPostgres.Builder archiving(EmbeddedPostgres.Builder source) {
-        String target = bucket.resolve("wal_005") + "/%f.gz";
-        return source.setting("archive_mode", "on")
-                .setting(
-                        "archive_command",
-                        "gzip -c %p > " + target + ".tmp && mv " + target + ".tmp " + target);
+        return WalgBucket.archiving(source, bucket);
     }
 
     @ParameterizedTest
@@ -91,7 +77,7 @@ final class ArchiveModeTest {
                 at.startDaemon();
                 assertEqual(at.source());
             }
-            assertThat(ask(at.source(), "SELECT count(*) FROM pg_replication_slots"))
+            assertThat(Sql.ask(at.source(), "SELECT count(*) FROM pg_replication_slots"))
                     .isEqualTo("0");
             assertThat(at.state().resolve("seed")).doesNotExist();
             failOver();
@@ -216,14 +202,14 @@ final class ArchiveModeTest {
     private Map<String, String> sequences() throws SQLException {
         Map<String, String> values = new TreeMap<>();
         for (String name :
-                ask(
+                Sql.ask(
                                 at.source(),
                                 "SELECT string_agg(oid::regclass::text, ' ') FROM pg_class WHERE"
                                         + " relkind = 'S' AND relpersistence = 'p'")
                         .split(" ", -1)) {
             values.put(
                     name,
-                    ask(
+                    Sql.ask(
                             at.source(),
                             "SELECT last_value + log_cnt * seqincrement || ' ' || is_called FROM "
                                     + name
@@ -283,7 +269,7 @@ final class ArchiveModeTest {
     }
 
     private static void change(EmbeddedPostgres server, int round) throws SQLException {
-        on(
+        Sql.on(
                 server,
                 "INSERT INTO plain (id, name, v) SELECT i, 'r', %d FROM generate_series(%d, %d) i"
                         .formatted(round, 10_000 * round, 10_000 * round + 500),
@@ -305,20 +291,9 @@ final class ArchiveModeTest {
     }
 
     private void assertEqual(EmbeddedPostgres server) throws Exception {
-        on(server, "SELECT pg_switch_wal()");
+        Sql.on(server, "SELECT pg_switch_wal()");
         assertThat(at.command("wait").output()).doesNotContain("not");
-        Verification.Outcome outcome =
-                Verification.of(
-                                ConfigurationLoader.load(
-                                        at.configurationFile(),
-                                        Map.of(),
-                                        Map.of(
-                                                "--source-mode",
-                                                "stream",
-                                                "--source-url",
-                                                server.url("postgres"))),
-                                Installation.PATIENCE)
-                        .run(null, VerifyProgress.NONE);
+        Verification.Outcome outcome = at.verify(server);
         assertThat(outcome.reason()).isEmpty();
     }
 
@@ -333,7 +308,7 @@ final class ArchiveModeTest {
                             .start(() -> {
                                 while (!closed) {
                                     try {
-                                        on(server, "SELECT pg_switch_wal()");
+                                        Sql.on(server, "SELECT pg_switch_wal()");
                                     } catch (SQLException e) {
                                         // it is being stopped
                                     }
@@ -356,24 +331,6 @@ final class ArchiveModeTest {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
-        }
-    }
-
-    private static void on(EmbeddedPostgres server, String... statements) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
-    }
-
-    private static String ask(EmbeddedPostgres server, String query) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            row.next();
-            return row.getString(1);
         }
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.testkit.Installation;
+import dev.walshadow.testkit.Sql;
 import dev.walshadow.testkit.cluster.Standby;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -32,7 +33,7 @@ final class FailoverTest {
     void theStreamGoesOnWithThePromotedStandby(int major) throws Exception {
         try (Installation installation = Installation.start(major)) {
             at = installation;
-            on(
+            Sql.on(
                     at.source(),
                     "CREATE TABLE item (id int PRIMARY KEY, name text, big text)",
                     "INSERT INTO item SELECT i, 'n' || i, repeat(md5(i::text), 100)"
@@ -60,7 +61,7 @@ final class FailoverTest {
                     write(third, 5000);
                     assertEqual();
                     at.killShadow();
-                    on(third, "ALTER TABLE item ADD COLUMN more int DEFAULT 5");
+                    Sql.on(third, "ALTER TABLE item ADD COLUMN more int DEFAULT 5");
                     write(third, 6000);
                     assertEqual();
                     at.stopDaemon();
@@ -75,7 +76,7 @@ final class FailoverTest {
         int major = Integer.getInteger("walshadow.major", 17);
         try (Installation installation = Installation.start(major)) {
             at = installation;
-            on(at.source(), "CREATE TABLE item (id int PRIMARY KEY, name text, big text)");
+            Sql.on(at.source(), "CREATE TABLE item (id int PRIMARY KEY, name text, big text)");
             try (EmbeddedPostgres second = Standby.of(at.source(), at.folder("b"), s -> s)) {
                 use(at.source(), second);
                 at.startDaemon();
@@ -92,7 +93,7 @@ final class FailoverTest {
                 assertThat(at.awaitDaemonEnd()).isEqualTo(3);
                 assertThat(at.logged("WS-1414")).isTrue();
                 assertThat(at.logged("promoted without all WAL of the old primary")).isTrue();
-                on(second, "SELECT pg_create_physical_replication_slot('walshadow', true)");
+                Sql.on(second, "SELECT pg_create_physical_replication_slot('walshadow', true)");
                 at.launchDaemon();
                 assertThat(at.awaitDaemonEnd()).isEqualTo(3);
             }
@@ -107,30 +108,32 @@ final class FailoverTest {
             open.setAutoCommit(false);
             statement.execute("INSERT INTO item VALUES (-1, 'lost', 'lost')");
             if (prepared) {
-                on(from, "BEGIN; INSERT INTO item VALUES (-2, 'kept'); PREPARE TRANSACTION 'p'");
+                Sql.on(
+                        from,
+                        "BEGIN; INSERT INTO item VALUES (-2, 'kept'); PREPARE TRANSACTION 'p'");
             }
-            on(from, "CHECKPOINT", "DELETE FROM item WHERE id % 7 = 0");
+            Sql.on(from, "CHECKPOINT", "DELETE FROM item WHERE id % 7 = 0");
             Standby.awaitCaughtUp(from, to);
             from.kill();
         }
         Standby.promote(to);
         if (prepared) {
-            on(to, "COMMIT PREPARED 'p'");
+            Sql.on(to, "COMMIT PREPARED 'p'");
         }
     }
 
     private void failOverBesideTheDaemon(EmbeddedPostgres from, EmbeddedPostgres to)
             throws Exception {
         at.killDaemon();
-        on(from, "UPDATE item SET name = name || '.' WHERE id % 3 = 0");
+        Sql.on(from, "UPDATE item SET name = name || '.' WHERE id % 3 = 0");
         failOver(from, to, false);
         write(to, 4500);
-        on(to, "SELECT pg_switch_wal()", "CHECKPOINT");
+        Sql.on(to, "SELECT pg_switch_wal()", "CHECKPOINT");
         at.startDaemon();
     }
 
     private static void write(EmbeddedPostgres server, int from) throws SQLException {
-        on(
+        Sql.on(
                 server,
                 "INSERT INTO item (id, name, big) SELECT i, 'x' || i, repeat(md5(i::text), 100)"
                         + " FROM generate_series(%d, %d) i".formatted(from, from + 99),
@@ -139,7 +142,7 @@ final class FailoverTest {
     }
 
     private static void ddl(EmbeddedPostgres server) throws SQLException {
-        on(
+        Sql.on(
                 server,
                 "CREATE TABLE fresh (id serial PRIMARY KEY, v int)",
                 "INSERT INTO fresh (v) SELECT i FROM generate_series(1, 50) i",
@@ -158,14 +161,5 @@ final class FailoverTest {
                         "url = \"postgres:.*",
                         "url = \"postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres\""
                                 .formatted(one.port(), other.port())));
-    }
-
-    private static void on(EmbeddedPostgres server, String... statements) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
     }
 }

@@ -3,7 +3,6 @@ package dev.walshadow.systemtests;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.daemon.verify.Verification;
-import dev.walshadow.embedded.UnprivilegedUser;
 import dev.walshadow.source.store.Compression;
 import dev.walshadow.testkit.Installation;
 import dev.walshadow.testkit.MixedLoad;
@@ -12,7 +11,6 @@ import dev.walshadow.testkit.store.WalgBucket;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -45,9 +43,7 @@ final class ObjectStoreTest {
     @BeforeEach
     void makeBucket() throws IOException {
         say("seed " + SEED);
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        bucket = UnprivilegedUser.createDirectory(folder.resolve("bucket"));
-        UnprivilegedUser.createDirectory(bucket.resolve("wal_005"));
+        bucket = WalgBucket.createIn(folder);
     }
 
     private static void say(String what) {
@@ -56,20 +52,11 @@ final class ObjectStoreTest {
 
     /** The source archives its WAL as wal-g would, and keeps as little as it can. */
     private Installation start() {
-        String target = bucket.resolve("wal_005") + "/%f.gz";
         return Installation.start(
                 MAJORS[random.nextInt(MAJORS.length)],
                 source ->
-                        source.initdbOption("--wal-segsize=1")
-                                .setting("archive_mode", "on")
-                                .setting(
-                                        "archive_command",
-                                        "gzip -c %p > "
-                                                + target
-                                                + ".tmp && mv "
-                                                + target
-                                                + ".tmp "
-                                                + target)
+                        WalgBucket.archiving(source, bucket)
+                                .initdbOption("--wal-segsize=1")
                                 .setting("min_wal_size", "2MB")
                                 .setting("max_wal_size", "4MB")
                                 .setting("wal_keep_size", "0")

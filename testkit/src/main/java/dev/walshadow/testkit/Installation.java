@@ -419,8 +419,23 @@ public final class Installation implements AutoCloseable {
 
     /** Compares all rows of all tables; every wait inside has this test's patience. */
     public Verification.Outcome verify() throws InterruptedException, SQLException {
+        return compare(configuration());
+    }
+
+    /** The same with this server for the source. */
+    public Verification.Outcome verify(EmbeddedPostgres server)
+            throws InterruptedException, SQLException {
+        return compare(
+                ConfigurationLoader.load(
+                        configurationFile,
+                        Map.of(),
+                        Map.of("--source-mode", "stream", "--source-url", server.url("postgres"))));
+    }
+
+    private Verification.Outcome compare(Configuration of)
+            throws InterruptedException, SQLException {
         try {
-            return Verification.of(configuration(), PATIENCE).run(null, VerifyProgress.NONE);
+            return Verification.of(of, PATIENCE).run(null, VerifyProgress.NONE);
         } catch (RetryException e) {
             throw new IllegalStateException(e.getMessage() + "\n" + endOfLog(), e);
         }

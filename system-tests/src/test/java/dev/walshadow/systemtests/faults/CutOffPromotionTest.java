@@ -4,13 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.testkit.Installation;
+import dev.walshadow.testkit.Sql;
 import dev.walshadow.testkit.cluster.Standby;
 import java.io.IOException;
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -35,7 +32,7 @@ final class CutOffPromotionTest {
                 Installation.start(MAJOR, source -> source.setting("autovacuum", "off"))) {
             at = installation;
             EmbeddedPostgres first = at.source();
-            on(first, "CREATE TABLE item (id int PRIMARY KEY, name text)");
+            Sql.on(first, "CREATE TABLE item (id int PRIMARY KEY, name text)");
             at.configure("\n[wal]\nspool_max = \"" + spool + "\"\n");
             try (DamagingProxy proxy = new DamagingProxy(first.port());
                     EmbeddedPostgres second = Standby.of(first, at.folder("b"), s -> s)) {
@@ -50,7 +47,7 @@ final class CutOffPromotionTest {
                 assertThat(at.command("wait").exitCode()).isZero();
                 cutOff(first, second, proxy, length, passed);
                 write(second, 2000);
-                on(second, "ALTER TABLE item ADD COLUMN more int DEFAULT 5");
+                Sql.on(second, "ALTER TABLE item ADD COLUMN more int DEFAULT 5");
                 write(second, 3000);
                 at.await(
                         "it has begun anew", () -> at.logged("going on behind the last whole one"));
@@ -76,7 +73,7 @@ final class CutOffPromotionTest {
             int passed)
             throws SQLException, IOException, InterruptedException {
         String writer =
-                ask(
+                Sql.ask(
                         first,
                         "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background"
                                 + " writer'");
@@ -85,7 +82,7 @@ final class CutOffPromotionTest {
         assertThat(at.command("wait").exitCode()).isZero();
         second.stop();
         proxy.pass(passed);
-        on(
+        Sql.on(
                 first,
                 "SELECT pg_logical_emit_message(true, 'walshadow.x', repeat('x', " + length + "))");
         at.await("the beginning has come", proxy::isExhausted);
@@ -101,29 +98,11 @@ final class CutOffPromotionTest {
     }
 
     private static void write(EmbeddedPostgres server, int from) throws SQLException {
-        on(
+        Sql.on(
                 server,
                 "INSERT INTO item (id, name) SELECT i, 'x' || i FROM generate_series(%d, %d) i"
                         .formatted(from, from + 99),
                 "UPDATE item SET name = name || '!' WHERE id % 10 = 0",
                 "DELETE FROM item WHERE id % 13 = 0");
-    }
-
-    private static void on(EmbeddedPostgres server, String... statements) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
-    }
-
-    private static String ask(EmbeddedPostgres server, String query) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            row.next();
-            return row.getString(1);
-        }
     }
 }

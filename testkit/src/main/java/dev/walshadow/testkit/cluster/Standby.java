@@ -2,15 +2,12 @@ package dev.walshadow.testkit.cluster;
 
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.embedded.UnprivilegedUser;
+import dev.walshadow.testkit.Sql;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 
@@ -65,32 +62,23 @@ public final class Standby {
     /** Waits until the standby has replayed everything that the primary has written. */
     public static void awaitCaughtUp(EmbeddedPostgres primary, EmbeddedPostgres standby)
             throws SQLException {
-        String written = ask(primary, "SELECT pg_current_wal_flush_lsn()");
+        String written = Sql.ask(primary, "SELECT pg_current_wal_flush_lsn()");
         await(standby, "SELECT pg_last_wal_replay_lsn() >= '" + written + "'");
     }
 
     /** Promotes it; returns when it takes writes. */
     public static void promote(EmbeddedPostgres standby) throws SQLException {
-        ask(standby, "SELECT pg_promote(true, 120)");
+        Sql.ask(standby, "SELECT pg_promote(true, 120)");
         await(standby, "SELECT NOT pg_is_in_recovery()");
     }
 
     private static void await(EmbeddedPostgres server, String condition) throws SQLException {
         long deadline = System.nanoTime() + PATIENCE_NANOS;
-        while (!ask(server, condition).equals("t")) {
+        while (!Sql.ask(server, condition).equals("t")) {
             if (System.nanoTime() - deadline > 0) {
                 throw new IllegalStateException("waited in vain until: " + condition);
             }
             LockSupport.parkNanos(POLL_NANOS);
-        }
-    }
-
-    private static String ask(EmbeddedPostgres server, String query) throws SQLException {
-        try (Connection session = DriverManager.getConnection(server.jdbcUrl("postgres"));
-                Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            row.next();
-            return row.getString(1);
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.walshadow.testkit.store;
 import com.github.luben.zstd.ZstdOutputStream;
 import dev.walshadow.base.LittleEndian;
 import dev.walshadow.embedded.EmbeddedPostgres;
+import dev.walshadow.embedded.UnprivilegedUser;
 import dev.walshadow.source.replication.BaseBackupOptions;
 import dev.walshadow.source.replication.BaseBackupSink;
 import dev.walshadow.source.replication.ConnectionSettings;
@@ -18,6 +19,7 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -53,6 +55,32 @@ public final class WalgBucket {
     private final Map<String, Pushed> pushed = new HashMap<>();
 
     private record Pushed(long startLsn, Set<String> files) {}
+
+    /**
+     * An empty one, into which a server's {@code archive_command} may write.
+     *
+     * @param folder that everybody may come to see
+     */
+    public static Path createIn(Path folder) throws IOException {
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Path bucket = UnprivilegedUser.createDirectory(folder.resolve("bucket"));
+        UnprivilegedUser.createDirectory(segments(bucket));
+        return bucket;
+    }
+
+    /** Where a bucket's segments lie. */
+    public static Path segments(Path bucket) {
+        return bucket.resolve("wal_005");
+    }
+
+    /** A server that archives its WAL into a bucket, as wal-g would. */
+    public static EmbeddedPostgres.Builder archiving(EmbeddedPostgres.Builder source, Path bucket) {
+        String target = segments(bucket) + "/%f.gz";
+        return source.setting("archive_mode", "on")
+                .setting(
+                        "archive_command",
+                        "gzip -c %p > " + target + ".tmp && mv " + target + ".tmp " + target);
+    }
 
     public WalgBucket(Path root, Compression compression) {
         this.root = root;
