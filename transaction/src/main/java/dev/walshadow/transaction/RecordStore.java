@@ -23,7 +23,7 @@ final class RecordStore {
 
     private final ChunkPool pool;
     private final SpillDirectory directory;
-    private final OpenTransactionList open;
+    private final OpenTransactions open;
     private final TransactionCounters counters;
     private final Backoff backoff = new Backoff(RETRY_CEILING_MILLIS);
     private final ToastChunk toastChunk = new ToastChunk();
@@ -31,7 +31,7 @@ final class RecordStore {
     RecordStore(
             ChunkPool pool,
             SpillDirectory directory,
-            OpenTransactionList open,
+            OpenTransactions open,
             TransactionCounters counters) {
         this.pool = pool;
         this.directory = directory;

@@ -19,8 +19,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,25 +71,12 @@ public final class TransactionBuffer implements AutoCloseable {
     private final ChunkPool pool;
     private final TransactionCounters counters;
     private final RecordStore store;
-    private final int maxLinks;
-
-    private final OpenTransactionList open = new OpenTransactionList();
-    private final XidMap<OpenTransaction> transactions = new XidMap<>();
-    private final XidMap<SubtransactionLink> links = new XidMap<>();
+    private final OpenTransactions open;
     private final TransactionRecord end;
     private final RunningXactsRecord running = new RunningXactsRecord();
     private final ParameterChangeRecord parameters = new ParameterChangeRecord();
     private final LogicalMessageRecord message = new LogicalMessageRecord();
     private MessageSink messages = MessageSink.NONE;
-
-    /** By xid; written by the pump, read by any thread. */
-    private final Map<Integer, PreparedTransaction> prepared = new ConcurrentHashMap<>();
-
-    /** Some subtransaction's top level was forgotten: its records may lie in two arenas. */
-    private boolean forgot;
-
-    private int lastXid;
-    private @Nullable OpenTransaction lastOwner;
 
     public TransactionBuffer(Options options, CommitSink sink) {
         this(options, sink, SpillDirectory::openFile, MAX_LINKS);
@@ -101,9 +86,9 @@ public final class TransactionBuffer implements AutoCloseable {
             Options options, CommitSink sink, SpillDirectory.Opener opener, int maxLinks) {
         this.options = options;
         this.sink = sink;
-        this.maxLinks = maxLinks;
         pool = new ChunkPool(options.bytesBudget());
         counters = new TransactionCounters(pool);
+        open = new OpenTransactions(pool, counters, maxLinks);
         end = new TransactionRecord(options.majorVersion());
         SpillDirectory directory =
                 new SpillDirectory(options.spillDirectory(), options.systemIdentifier(), opener);
@@ -121,7 +106,7 @@ public final class TransactionBuffer implements AutoCloseable {
 
     /** Transactions that are prepared and have not ended, in no order. */
     public Collection<PreparedTransaction> prepared() {
-        return List.copyOf(prepared.values());
+        return open.prepared();
     }
 
     /**
@@ -158,7 +143,7 @@ public final class TransactionBuffer implements AutoCloseable {
     @Override
     public void close() {
         for (OpenTransaction each = open.first(); each != null; each = open.first()) {
-            drop(each);
+            open.drop(each);
         }
     }
 
@@ -259,7 +244,7 @@ public final class TransactionBuffer implements AutoCloseable {
     /** Ends a speculative insert; it may lie where the writer belonged before it was forgotten. */
     private void settleSpeculative(
             OpenTransaction owner, WalRecord record, int offnum, boolean cancelled) {
-        if (settles(owner, record, offnum, cancelled) || !forgot) {
+        if (settles(owner, record, offnum, cancelled) || !open.hasForgotten()) {
             return;
         }
         for (OpenTransaction each = open.first(); each != null; each = each.next) {
@@ -307,7 +292,7 @@ public final class TransactionBuffer implements AutoCloseable {
             messages.counts(List.of(wanted), record.nextLsn(), 0);
         } else if (record.xid() == 0) {
             throw record.corrupt("a message of a transaction without a transaction id");
-        } else if (!ownerOf(record).add(wanted)) {
+        } else if (!open.ownerOf(record).add(wanted)) {
             messages.overflow(record.lsn());
         }
     }
@@ -317,7 +302,7 @@ public final class TransactionBuffer implements AutoCloseable {
     /** A record of a kind that nothing keeps; its transaction is noted all the same. */
     private void note(WalRecord record) {
         if (record.xid() != 0) {
-            ownerOf(record);
+            open.ownerOf(record);
         }
     }
 
@@ -332,89 +317,13 @@ public final class TransactionBuffer implements AutoCloseable {
                             + " bytes of main data, found "
                             + record.mainDataLength());
         }
-        return ownerOf(record);
-    }
-
-    private OpenTransaction ownerOf(WalRecord record) {
-        int xid = record.xid();
-        OpenTransaction owner = lastOwner;
-        if (owner == null || xid != lastXid) {
-            owner = findOwner(xid, record);
-            lastXid = xid;
-            lastOwner = owner;
-        }
-        return owner;
-    }
-
-    private OpenTransaction findOwner(int xid, WalRecord record) {
-        OpenTransaction own = transactions.get(xid);
-        if (own != null) {
-            return own;
-        }
-        SubtransactionLink link = links.get(xid);
-        if (link != null) {
-            return link.topLevel();
-        }
-        int topLevelXid = record.topLevelXid();
-        if (topLevelXid == 0 || topLevelXid == xid) {
-            return begin(xid, record.lsn());
-        }
-        return link(xid, topLevelXid, record.lsn());
-    }
-
-    private OpenTransaction begin(int xid, long lsn) {
-        OpenTransaction begun = new OpenTransaction(xid, lsn, pool);
-        transactions.put(xid, begun);
-        open.add(begun);
-        TransactionCounters.add(counters.live, 1);
-        return begun;
-    }
-
-    /** Notes that a subtransaction without records so far belongs to that top level. */
-    private OpenTransaction link(int xid, int topLevelXid, long lsn) {
-        OpenTransaction topLevel = transactions.get(topLevelXid);
-        if (topLevel == null) {
-            topLevel = begin(topLevelXid, lsn);
-        }
-        if (links.size() >= maxLinks) {
-            forgetMostLinks();
-        }
-        links.put(xid, new SubtransactionLink(topLevel, topLevel.arena().end()));
-        topLevel.links++;
-        topLevel.hasSubtransactions = true;
-        return topLevel;
-    }
-
-    /**
-     * Bounds the map (I10). A forgotten subtransaction that writes again is kept apart from then
-     * on, and joined by the commit record's list; its rollback frees only what it wrote since.
-     */
-    private void forgetMostLinks() {
-        OpenTransaction most = null;
-        for (OpenTransaction each = open.first(); each != null; each = each.next) {
-            if (most == null || each.links > most.links) {
-                most = each;
-            }
-        }
-        if (most != null) {
-            forgot = true;
-            forgetLinks(most);
-        }
-    }
-
-    private void forgetLinks(OpenTransaction topLevel) {
-        if (topLevel.links > 0) {
-            links.removeIf(link -> link.topLevel() == topLevel);
-            topLevel.links = 0;
-            lastOwner = null;
-        }
+        return open.ownerOf(record);
     }
 
     // ---- ends of transactions
 
     private void onTransactionRecord(WalRecord record) throws InterruptedException {
         end.wrap(record);
-        lastOwner = null;
         if (end.isCommit()) {
             onCommit(record);
         } else if (end.isAbort()) {
@@ -428,12 +337,11 @@ public final class TransactionBuffer implements AutoCloseable {
     }
 
     private void onPrepare(WalRecord record) {
-        long firstLsn = markPrepared(end.xid());
+        long firstLsn = open.markPrepared(end.xid());
         for (int i = 0; i < end.subxactCount(); i++) {
-            firstLsn = Math.min(firstLsn, markPrepared(end.subxact(i)));
+            firstLsn = Math.min(firstLsn, open.markPrepared(end.subxact(i)));
         }
-        prepared.put(
-                end.xid(),
+        open.prepared(
                 new PreparedTransaction(
                         end.gid(),
                         end.xid(),
@@ -444,39 +352,23 @@ public final class TransactionBuffer implements AutoCloseable {
                         record.lsn()));
     }
 
-    /** Returns the first LSN of the transaction, if it has records of its own. */
-    private long markPrepared(int xid) {
-        OpenTransaction transaction = transactions.get(xid);
-        if (transaction == null) {
-            return Long.MAX_VALUE;
-        }
-        if (!transaction.prepared) {
-            transaction.prepared = true;
-            TransactionCounters.add(counters.prepared, 1);
-        }
-        return transaction.firstLsn();
-    }
-
     private void onCommit(WalRecord record) throws InterruptedException {
         Committing committing = new Committing();
-        OpenTransaction topLevel = transactions.get(end.xid());
+        OpenTransaction topLevel = open.find(end.xid());
         if (topLevel != null) {
             committing.joined = topLevel.hasSubtransactions;
             committing.add(topLevel);
         }
         for (int i = 0; i < end.subxactCount(); i++) {
-            SubtransactionLink link = links.remove(end.subxact(i));
-            if (link != null) {
-                link.topLevel().links--;
-            }
-            OpenTransaction own = transactions.get(end.subxact(i));
+            open.unlink(end.subxact(i));
+            OpenTransaction own = open.find(end.subxact(i));
             if (own != null) {
                 committing.joined = true;
                 committing.add(own);
             }
         }
         if (topLevel != null) {
-            forgetLinks(topLevel);
+            open.forgetLinks(topLevel);
         }
         List<MessageSink.Message> counting = committing.counting();
         if (!committing.parts.isEmpty()) {
@@ -514,7 +406,7 @@ public final class TransactionBuffer implements AutoCloseable {
                 sent = new ArrayList<>(sent);
                 sent.addAll(transaction.messages());
             }
-            remove(transaction);
+            open.remove(transaction);
             if (transaction.arena().recordCount() > 0) {
                 parts.add(transaction);
             } else {
@@ -568,7 +460,7 @@ public final class TransactionBuffer implements AutoCloseable {
             rollback.unlink(end.subxact(i));
             dropOwn(end.subxact(i));
         }
-        if (transactions.get(end.xid()) != null) {
+        if (open.find(end.xid()) != null) {
             TransactionCounters.add(counters.aborted, 1);
             dropOwn(end.xid());
         }
@@ -576,9 +468,9 @@ public final class TransactionBuffer implements AutoCloseable {
     }
 
     private void dropOwn(int xid) {
-        OpenTransaction own = transactions.get(xid);
+        OpenTransaction own = open.find(xid);
         if (own != null) {
-            drop(own);
+            open.drop(own);
         }
     }
 
@@ -588,9 +480,8 @@ public final class TransactionBuffer implements AutoCloseable {
         private long position = Long.MAX_VALUE;
 
         void unlink(int xid) {
-            SubtransactionLink link = links.remove(xid);
+            SubtransactionLink link = open.unlink(xid);
             if (link != null) {
-                link.topLevel().links--;
                 topLevel = link.topLevel();
                 position = Math.min(position, link.position());
             }
@@ -606,25 +497,6 @@ public final class TransactionBuffer implements AutoCloseable {
         }
     }
 
-    /** Frees everything the transaction has written. */
-    private void drop(OpenTransaction transaction) {
-        remove(transaction);
-        forgetLinks(transaction);
-        transaction.arena().free();
-    }
-
-    private void remove(OpenTransaction transaction) {
-        transactions.remove(transaction.xid());
-        open.remove(transaction);
-        transaction.ended = true;
-        lastOwner = null;
-        TransactionCounters.add(counters.live, -1);
-        if (transaction.prepared) {
-            TransactionCounters.add(counters.prepared, -1);
-            prepared.remove(transaction.xid());
-        }
-    }
-
     // ---- transactions that a crash left without an end record
 
     private void onStandbyRecord(WalRecord record) {
@@ -634,41 +506,16 @@ public final class TransactionBuffer implements AutoCloseable {
             return;
         }
         running.wrap(record);
-        int oldest = running.oldestRunningXid();
-        OpenTransaction each = open.first();
-        while (each != null) {
-            OpenTransaction after = each.next;
-            if (!each.prepared && XidOrder.precedes(each.xid(), oldest)) {
-                vanish(each);
-            }
-            each = after;
-        }
+        open.vanishBefore(running.oldestRunningXid());
     }
 
     private void onXlogRecord(WalRecord record) {
         switch (record.info() & XLogLayout.XLR_RMGR_INFO_MASK) {
             case XLogLayout.XLOG_CHECKPOINT_SHUTDOWN, XLogLayout.XLOG_END_OF_RECOVERY ->
-                    vanishAll();
+                    open.vanishAll();
             case XLogLayout.XLOG_PARAMETER_CHANGE -> onParameterChange(record);
             default -> note(record);
         }
-    }
-
-    /** Nothing runs at a shutdown or at the end of recovery; prepared transactions outlive both. */
-    private void vanishAll() {
-        OpenTransaction each = open.first();
-        while (each != null) {
-            OpenTransaction after = each.next;
-            if (!each.prepared) {
-                vanish(each);
-            }
-            each = after;
-        }
-    }
-
-    private void vanish(OpenTransaction transaction) {
-        TransactionCounters.add(counters.vanished, 1);
-        drop(transaction);
     }
 
     private void onParameterChange(WalRecord record) {
