@@ -20,20 +20,27 @@ final class Engine {
             List.of("--output_format_parallel_formatting=0", "--input_format_parallel_parsing=0");
 
     /**
-     * What a server's configuration file would say: how often each table looks for something to
-     * merge. By default a new one does so once or twice a second for minutes, and once more for
-     * streaming queries, which are an experiment that is off: a thousand tables take a seventh of a
-     * core, twenty thousand more than two. So the pauses double from 0.1 to 20 s; an INSERT or an
-     * ALTER wakes its table at once.
+     * What a server's configuration file would say.
+     *
+     * <p>How often each table looks for something to merge: by default a new one does so once or
+     * twice a second for minutes, and once more for streaming queries, which are an experiment that
+     * is off. A thousand tables take a seventh of a core then. So the pauses are without the
+     * second that is added at random, and grow faster, from 0.1 to 20 s.
+     *
+     * <p>How many merges and mutations may wait for a thread: a mutation that finds too many (12)
+     * comes back after such a pause, so an ALTER that renames waits for seconds while many tables
+     * are altered, and nothing is done meanwhile.
      */
     private static final List<String> CONFIGURATION =
             List.of(
                     "--",
                     "--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.1",
-                    "--background_processing_pool_task_sleep_seconds_when_no_work_multiplier=2",
+                    "--background_processing_pool_task_sleep_seconds_when_no_work_multiplier=1.25",
                     "--background_processing_pool_task_sleep_seconds_when_no_work_max=20",
                     "--background_streaming_processing_pool_thread_sleep_seconds_if_nothing_to_do"
-                            + "=600");
+                            + "=600",
+                    "--background_pool_size=4",
+                    "--background_merges_mutations_concurrency_ratio=80");
 
     private final LibChdb library;
     private final List<String> arguments;
