@@ -24,8 +24,8 @@ final class Engine {
      *
      * <p>How often each table looks for something to merge: by default a new one does so once or
      * twice a second for minutes, and once more for streaming queries, which are an experiment that
-     * is off. A thousand tables take a seventh of a core then. So the pauses are without the
-     * second that is added at random, and grow faster, from 0.1 to 20 s.
+     * is off. A thousand tables take a seventh of a core then. So the pauses are without the second
+     * that is added at random, and grow faster, from 0.1 to 20 s.
      *
      * <p>How many merges and mutations may wait for a thread: a mutation that finds too many (12)
      * comes back after such a pause, so an ALTER that renames waits for seconds while many tables
