@@ -68,7 +68,7 @@ final class Engine {
         return new Engine(loaded, List.copyOf(arguments), kept);
     }
 
-    /** A connection of its own: settings and current database are its own. Costs about 0.5 ms. */
+    /** A connection of its own: settings and current database are its own. Costs about 0.1 ms. */
     EngineConnection open() {
         @Nullable MemorySegment connection = library.connect(arguments);
         if (connection == null) {
