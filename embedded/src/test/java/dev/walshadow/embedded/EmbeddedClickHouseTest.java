@@ -75,6 +75,27 @@ final class EmbeddedClickHouseTest {
                 .isEqualTo("3\tsystem\n");
     }
 
+    @Test
+    void formatsSmallResultsInOneThreadUnlessARequestSaysOtherwise() throws Exception {
+        String setting = "SELECT getSetting('output_format_parallel_formatting')";
+        assertThat(post("/", setting).body()).isEqualTo("false\n");
+        assertThat(post("/?output_format_parallel_formatting=1", setting).body())
+                .isEqualTo("true\n");
+    }
+
+    @Test
+    void mutationsOfManyTablesFindAPlaceToWait() throws Exception {
+        assertThat(
+                        post(
+                                        "/",
+                                        "SELECT toUInt32(value) FROM system.server_settings WHERE"
+                                            + " name IN ('background_pool_size',"
+                                            + " 'background_merges_mutations_concurrency_ratio')"
+                                            + " ORDER BY name")
+                                .body())
+                .isEqualTo("80\n4\n");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
