@@ -379,10 +379,14 @@ public final class TargetTables {
                                     + Ddl.literal(TargetNames.UNFINISHED)
                                     + ") AND database = "
                                     + Ddl.literal(options.metadataDatabase()))
-                    .forEach(row ->
-                            shard.execute(
-                                    Ddl.dropTable(
-                                            options.metadataDatabase(), String.valueOf(row[0]))));
+                    .forEach(row -> {
+                        TargetName left =
+                                new TargetName(
+                                        options.metadataDatabase(), String.valueOf(row[0]));
+                        if (!new KeptHistory(shard, names).release(left)) {
+                            shard.execute(Ddl.dropTable(left.database(), left.table()));
+                        }
+                    });
         }
     }
 
