@@ -29,8 +29,7 @@ final class KeptHistory {
 
     /** Whether what is there keeps every version. */
     boolean isHistory(TargetName place) {
-        return TableMapping.keepsVersions(
-                TableShape.read(client, place.database(), place.table()));
+        return TableMapping.keepsVersions(TableShape.read(client, place.database(), place.table()));
     }
 
     /**

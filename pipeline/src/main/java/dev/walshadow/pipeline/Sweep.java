@@ -80,7 +80,9 @@ final class Sweep {
                                 + Ddl.identifier(current)
                                 + " < "
                                 + limit
-                                + (leaf == null ? "" : " AND " + Ddl.identifier(leaf) + " = " + oid);
+                                + (leaf == null
+                                        ? ""
+                                        : " AND " + Ddl.identifier(leaf) + " = " + oid);
         String values =
                 mapping.append() && leaf != null && !mapping.keyNames().contains(leaf)
                         ? keys.substring(0, keys.lastIndexOf(", ")) + ", " + oid
@@ -115,6 +117,7 @@ final class Sweep {
                 version,
                 leaf.isEmpty()
                         ? ""
-                        : String.format(Locale.ROOT, " AND argMax(%s, %s) = %s", leaf, version, oid));
+                        : String.format(
+                                Locale.ROOT, " AND argMax(%s, %s) = %s", leaf, version, oid));
     }
 }

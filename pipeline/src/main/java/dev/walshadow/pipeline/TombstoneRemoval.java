@@ -84,7 +84,10 @@ final class TombstoneRemoval {
         }
     }
 
-    /** All of its rows from before now are there, and it is a table of its own that keeps no history. */
+    /**
+     * All of its rows from before now are there, and it is a table of its own that keeps no
+     * history.
+     */
     private boolean isSettled(TargetTable table) {
         return table.root() == null
                 && table.mapping() != null

@@ -242,8 +242,7 @@ final class WindowEncoding implements HeapChanges.Handler {
     /** Where every version stays: whether an earlier run has delivered this very one. */
     private boolean isThere(String key, long low) {
         NavigableSet<BigInteger> there = later.get(key);
-        return there != null
-                && there.contains(Versions.of(change.meta.commitPosition(), low));
+        return there != null && there.contains(Versions.of(change.meta.commitPosition(), low));
     }
 
     /**

@@ -43,6 +43,15 @@ final class AppendTablesTest {
                 History history = new History(installation, random)) {
             installation.configure("tables", "append = [\"event\", \"public.loose\", \"part*\"]");
             installation.configure("tables", "views = \"{database}.{table}_current\"");
+            // must leave these tables alone
+            installation.configure("tombstones", "interval = \"1s\"");
+            installation.configure("tombstones", "percent = 0");
+            if (random.nextBoolean()) {
+                installation.configure("memory", "recent_values = \"0B\"");
+            }
+            if (random.nextInt(3) == 0) {
+                installation.configure("toast", "mode = \"clickhouse\"");
+            }
             installation.execute(SCHEMA);
             history.start();
             installation.startDaemon();
@@ -82,8 +91,137 @@ final class AppendTablesTest {
         }
     }
 
+    /** What a table cannot go on with stays beside it; what it can is carried into the new one. */
+    @Test
+    void noVersionIsLostWhenATableIsMadeAnewOrIsNotToKeepThemAnyMore() throws Exception {
+        try (Installation installation = Installation.start(17)) {
+            installation.configure("tables", "append = [\"kept\", \"loose\", \"parted\"]");
+            installation.execute(SCHEMA);
+            installation.execute(
+                    "CREATE TABLE kept (id int PRIMARY KEY, v text, n int)",
+                    "INSERT INTO kept VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)",
+                    "INSERT INTO loose SELECT i, 'x' FROM generate_series(1, 3) i",
+                    "INSERT INTO parted VALUES (1, 0, 'x'), (2, 1, 'x')",
+                    "INSERT INTO plain VALUES (1, 'x'), (2, 'x')");
+            installation.startDaemon();
+            installation.awaitStreaming();
+            installation.execute(
+                    "UPDATE kept SET v = 'b2' WHERE id = 2", "DELETE FROM kept WHERE id = 1");
+            assertThat(installation.verify().reason()).isEmpty();
+            assertThat(count(installation, "kept")).isEqualTo("5");
+
+            resyncAddsTheRowsAndWhatIsGone(installation);
+            changesOfShapeCarryWhatTheyCan(installation);
+            partitionsAreLoadedBehindWhatIsThere(installation);
+            theSettingIsObeyedAtTheNextStart(installation);
+        }
+    }
+
+    private static void resyncAddsTheRowsAndWhatIsGone(Installation installation) throws Exception {
+        // of no row of the source
+        installation
+                .target()
+                .query(
+                        "INSERT INTO public.kept (id, v, _version, _is_deleted) VALUES (9, 'bogus',"
+                                + " 5, 0)");
+        assertThat(installation.verify().ok()).isFalse();
+        installation.resync("public.kept");
+        assertThat(installation.verify().reason()).isEmpty();
+        // 5 and the bogus one, two rows, and a tombstone of the bogus one
+        assertThat(count(installation, "kept")).isEqualTo("9");
+        installation.execute("VACUUM FULL loose");
+        assertThat(installation.verify().reason()).isEmpty();
+        installation.execute("UPDATE loose SET v = 'y' WHERE n = 1");
+        assertThat(installation.verify().reason()).isEmpty();
+        // the rows twice, and the one that has changed
+        assertThat(rows(installation, "loose")).isEqualTo("7");
+    }
+
+    private static void changesOfShapeCarryWhatTheyCan(Installation installation) throws Exception {
+        installation.execute(
+                "ALTER TABLE kept ADD COLUMN u uuid DEFAULT gen_random_uuid()",
+                "ALTER TABLE kept ALTER n TYPE bigint",
+                "UPDATE kept SET n = n * 10000000000 WHERE id = 2");
+        assertThat(installation.verify().reason()).isEmpty();
+        // each rewriting has sent two rows
+        assertThat(count(installation, "kept")).isEqualTo("14");
+        assertThat(history(installation)).isEmpty();
+        installation.execute("ALTER TABLE kept ALTER v TYPE int USING length(v)");
+        assertThat(installation.verify().reason()).isEmpty();
+        assertThat(count(installation, "kept")).isEqualTo("2");
+        assertThat(history(installation)).isEqualTo("kept_history");
+        assertThat(count(installation, "kept_history")).isEqualTo("14");
+        installation.execute(
+                "UPDATE kept SET v = 7",
+                "ALTER TABLE kept DROP CONSTRAINT kept_pkey, ALTER n SET NOT NULL,"
+                        + " ADD PRIMARY KEY (n)",
+                "UPDATE kept SET v = 8");
+        assertThat(installation.verify().reason()).isEmpty();
+        assertThat(count(installation, "kept")).isEqualTo("4");
+        assertThat(history(installation)).isEqualTo("kept_history\nkept_history_2");
+        assertThat(count(installation, "kept_history_2")).isEqualTo("4");
+    }
+
+    private static void partitionsAreLoadedBehindWhatIsThere(Installation installation)
+            throws Exception {
+        installation.execute("UPDATE parted SET v = 'y'", "DELETE FROM parted WHERE id = 1");
+        assertThat(installation.verify().reason()).isEmpty();
+        assertThat(count(installation, "parted")).isEqualTo("5");
+        assertThat(installation.command("resync", "public.parted").exitCode()).isZero();
+        assertThat(installation.command("wait", "--timeout=120s").exitCode()).isZero();
+        assertThat(installation.verify().reason()).isEmpty();
+        assertThat(count(installation, "parted")).isEqualTo("6");
+        installation.execute("ALTER TABLE parted DETACH PARTITION parted_1");
+        assertThat(installation.verify().reason()).isEmpty();
+        assertThat(count(installation, "parted")).isEqualTo("7");
+    }
+
+    private static void theSettingIsObeyedAtTheNextStart(Installation installation)
+            throws Exception {
+        String versions = count(installation, "parted");
+        installation.configure("tables", "append = [\"plain\"]");
+        assertThat(installation.command("ctl reload").output())
+                .contains("tables.append", "restart");
+        installation.killDaemon();
+        installation.execute("INSERT INTO parted VALUES (5, 0, 'z')");
+        installation.startDaemon();
+        assertThat(installation.verify().reason()).isEmpty();
+        assertThat(history(installation))
+                .isEqualTo(
+                        "kept_history\n"
+                                + "kept_history_2\n"
+                                + "kept_history_3\n"
+                                + "loose_history\n"
+                                + "parted_history");
+        assertThat(count(installation, "parted_history")).isEqualTo(versions);
+        assertThat(count(installation, "parted")).isEqualTo("1");
+        installation.execute("UPDATE plain SET v = 'y'", "UPDATE plain SET v = 'z'");
+        assertThat(installation.verify().reason()).isEmpty();
+        assertThat(count(installation, "plain")).isEqualTo("6");
+    }
+
+    /** Names of tables that were kept. */
+    private static String history(Installation installation) {
+        return installation
+                .target()
+                .query(
+                        "SELECT name FROM system.tables WHERE database = 'public' AND name LIKE"
+                                + " '%_history%' ORDER BY name")
+                .stripTrailing();
+    }
+
+    private static String rows(Installation installation, String table) {
+        return installation
+                .target()
+                .query("SELECT countIf(NOT _is_deleted) FROM public." + table + " FINAL")
+                .strip();
+    }
+
     private static String count(Installation installation, String table) {
-        return installation.target().query("SELECT count() FROM public." + table + " FINAL").strip();
+        return installation
+                .target()
+                .query("SELECT count() FROM public." + table + " FINAL")
+                .strip();
     }
 
     /** What the source's tables have, and all that was done to them. */
@@ -324,8 +462,11 @@ final class AppendTablesTest {
             assertThat(versions("concat(id, ' ', r)", partedText, "parted" + modifier))
                     .as("parted, %s", when)
                     .isEqualTo(partedVersions);
-            assertThat(ask("SELECT v, count() FROM public.loose" + modifier
-                            + " WHERE _is_deleted = 0 GROUP BY v ORDER BY v"))
+            assertThat(
+                            ask(
+                                    "SELECT v, count() FROM public.loose"
+                                            + modifier
+                                            + " WHERE _is_deleted = 0 GROUP BY v ORDER BY v"))
                     .as("loose, %s", when)
                     .isEqualTo(
                             looseVersions.entrySet().stream()

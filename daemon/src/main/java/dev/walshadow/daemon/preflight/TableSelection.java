@@ -101,17 +101,39 @@ public final class TableSelection {
 
     /** Include entries without a wildcard that name no table of the source. */
     public List<String> unknown(Collection<RelationDescriptor> relations) {
-        List<String> unknown = new ArrayList<>();
-        for (TablePattern entry : included) {
-            boolean found =
-                    entry.hasWildcard()
-                            || relations.stream()
-                                    .filter(relation -> "rmp".indexOf(relation.kind()) >= 0)
-                                    .anyMatch(relation -> entry.matches(relation.name()));
-            if (!found) {
-                unknown.add(entry.text());
+        return included.stream()
+                .filter(entry -> isUnknown(entry, relations))
+                .map(TablePattern::text)
+                .toList();
+    }
+
+    private static boolean isUnknown(TablePattern entry, Collection<RelationDescriptor> relations) {
+        return !entry.hasWildcard()
+                && relations.stream()
+                        .filter(relation -> "rmp".indexOf(relation.kind()) >= 0)
+                        .noneMatch(relation -> entry.matches(relation.name()));
+    }
+
+    /** Of these, those without a wildcard that name no table of their own, each with the reason. */
+    public List<String> withoutTable(
+            List<String> patterns, Collection<RelationDescriptor> relations) {
+        List<String> reasons = new ArrayList<>();
+        for (TablePattern entry : patterns.stream().map(TablePattern::of).toList()) {
+            boolean partition =
+                    !byLeaf
+                            && !entry.hasWildcard()
+                            && relations.stream()
+                                    .filter(relation -> entry.matches(relation.name()))
+                                    .anyMatch(RelationDescriptor::partition);
+            if (isUnknown(entry, relations)) {
+                reasons.add(entry.text() + ", but the source has no such table");
+            } else if (partition) {
+                reasons.add(
+                        entry.text()
+                                + ", but that is a partition, whose rows arrive in its partitioned"
+                                + " table's; name that one");
             }
         }
-        return unknown;
+        return reasons;
     }
 }

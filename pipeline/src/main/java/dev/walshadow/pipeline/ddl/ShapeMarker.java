@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 /**
  * A comment on the version column that says to which shape the table was last altered, and how far:
  * {@code walshadow shape 0123456789abcdef 1/2}, by {@link ShapeDigest}. Of a statement that also
- * changes the table's parts, the number of the newest mutation before it follows: {@code
- * walshadow shape 0123456789abcdef 1/2 after 17}.
+ * changes the table's parts, the number of the newest mutation before it follows: {@code walshadow
+ * shape 0123456789abcdef 1/2 after 17}.
  */
 record ShapeMarker(String digest) {
     private static final Pattern TEXT =

@@ -267,7 +267,7 @@ public record MappingRules(
     }
 
     /** Whether a table of this name keeps every version. */
-    boolean appends(RelationName name) {
+    public boolean appends(RelationName name) {
         Boolean own = table(name).append();
         return own != null ? own : append.stream().anyMatch(pattern -> pattern.matches(name));
     }

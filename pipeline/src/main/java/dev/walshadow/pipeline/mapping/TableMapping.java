@@ -99,6 +99,12 @@ public record TableMapping(
                 relationOid, source, database, table, others, key, meta, settings, filter, append);
     }
 
+    /** The same, keeping every version or not. */
+    public TableMapping withAppend(boolean other) {
+        return new TableMapping(
+                relationOid, source, database, table, columns, key, meta, settings, filter, other);
+    }
+
     /** The same with the salt of hashed columns, which is not pinned. */
     public TableMapping withHashKey(@Nullable HashKey key) {
         if (key == null) {
