@@ -95,8 +95,9 @@ final class AppendTablesTest {
     @Test
     void noVersionIsLostWhenATableIsMadeAnewOrIsNotToKeepThemAnyMore() throws Exception {
         try (Installation installation = Installation.start(17)) {
-            installation.configure("tables", "append = [\"kept\", \"loose\", \"parted\"]");
             installation.execute(SCHEMA);
+            whatCannotBeIsRefused(installation);
+            installation.configure("tables", "append = [\"kept\", \"loose\", \"parted\"]");
             installation.execute(
                     "CREATE TABLE kept (id int PRIMARY KEY, v text, n int)",
                     "INSERT INTO kept VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)",
@@ -115,6 +116,20 @@ final class AppendTablesTest {
             partitionsAreLoadedBehindWhatIsThere(installation);
             theSettingIsObeyedAtTheNextStart(installation);
         }
+    }
+
+    private static void whatCannotBeIsRefused(Installation installation)
+            throws InterruptedException {
+        installation.configure("tables", "append = [\"keept\", \"parted_0\", \"plain\"]");
+        assertThat(installation.command("check").output())
+                .contains("[tables] append names keept, but the source has no such table")
+                .contains("[tables] append names parted_0, but that is a partition")
+                .doesNotContain("names plain");
+        installation.configure("tables", "initial_load = \"none\"");
+        assertThat(installation.command("check").output())
+                .contains(
+                        "[tables] append and [tables] initial_load = \"none\" do not go together");
+        installation.configure("tables", "initial_load = \"copy\"");
     }
 
     private static void resyncAddsTheRowsAndWhatIsGone(Installation installation) throws Exception {
