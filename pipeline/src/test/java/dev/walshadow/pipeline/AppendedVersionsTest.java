@@ -54,7 +54,7 @@ final class AppendedVersionsTest {
     }
 
     private static TestTransaction change(ItemsTable items, int n) {
-        long start = 0x200_0000 + n * 0x1000;
+        long start = 0x200_0000L + n * 0x1000L;
         return at(start).update(items, null, 1, "r", KEPT, n).committed(start + 0x800, n);
     }
 
