@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -323,8 +324,9 @@ final class AppendTablesTest {
         }
 
         private void event(int id, String v, String big) {
-            event.put(id, v + "/" + big);
-            eventVersions.computeIfAbsent(id, _ -> new ArrayList<>()).add(event.get(id));
+            String row = v + "/" + big;
+            event.put(id, row);
+            eventVersions.computeIfAbsent(id, _ -> new ArrayList<>()).add(row);
         }
 
         private void gone(int id) {
@@ -332,9 +334,13 @@ final class AppendTablesTest {
             eventVersions.computeIfAbsent(id, _ -> new ArrayList<>()).add("gone");
         }
 
+        private String[] row(int id) {
+            return Objects.requireNonNull(event.get(id)).split("/", -1);
+        }
+
         private void updateEvent(int id) throws SQLException {
             String v = text();
-            String big = event.get(id).split("/", -1)[1];
+            String big = row(id)[1];
             if (random.nextInt(4) == 0) {
                 big = v;
                 statement.execute(
@@ -351,7 +357,7 @@ final class AppendTablesTest {
                 deleteEvent(to);
                 return;
             }
-            String[] row = event.get(from).split("/", -1);
+            String[] row = row(from);
             statement.execute("UPDATE event SET id = %d WHERE id = %d".formatted(to, from));
             gone(from);
             event(to, row[0], row[1]);
@@ -507,7 +513,7 @@ final class AppendTablesTest {
                     ask(
                             "SELECT %s AS k, if(_is_deleted, 'gone', %s) FROM public.%s ORDER BY k, _version"
                                     .formatted(key, row, from));
-            for (String line : answer.split("\n")) {
+            for (String line : answer.lines().toList()) {
                 String[] parts = line.split("\t", -1);
                 found.computeIfAbsent(parts[0], _ -> new ArrayList<>()).add(parts[1]);
             }
