@@ -61,11 +61,14 @@ public sealed interface Companion {
     }
 
     /**
-     * A view of the current rows: {@code FINAL}, without walshadow's own columns.
+     * A view of the current rows: {@code FINAL}, or of a table that keeps every version the newest
+     * of each key; without walshadow's own columns.
      *
      * @param over what it reads in place of the table; null: the table
      */
     record CurrentRows(ViewNames names, @Nullable Distributed over) implements Companion {
+        private static final String PLACE = "{table}";
+
         @Override
         public String noun() {
             return "view";
@@ -96,14 +99,24 @@ public sealed interface Companion {
             return over == null ? "" : over.names().pattern();
         }
 
+        /** Of a table that keeps every version what stands around the table. */
         @Override
         public String detail(TableMapping mapping, List<Column> columns) {
-            return "";
+            return mapping.append()
+                    ? mapping.newestVersions(PLACE, "")
+                            + " WHERE "
+                            + Ddl.identifier(mapping.meta().isDeleted())
+                            + " = 0"
+                    : "";
         }
 
         @Override
         public String make(TargetName name, TargetName place, Content content, String comment) {
             TargetName from = over == null ? place : over.names().of(place);
+            String rows =
+                    content.detail().isEmpty()
+                            ? from.quoted() + " FINAL"
+                            : content.detail().replace(PLACE, from.quoted());
             return "CREATE OR REPLACE VIEW "
                     + name.quoted()
                     + " AS SELECT "
@@ -111,8 +124,8 @@ public sealed interface Companion {
                             .map(column -> Ddl.identifier(column.name()))
                             .collect(Collectors.joining(", "))
                     + " FROM "
-                    + from.quoted()
-                    + " FINAL COMMENT "
+                    + rows
+                    + " COMMENT "
                     + Ddl.literal(comment);
         }
 

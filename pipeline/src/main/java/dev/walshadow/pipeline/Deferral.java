@@ -414,7 +414,11 @@ final class Deferral {
 
     private void sendHeld() throws InterruptedException {
         encoding.sendHeld();
-        windowDone();
+        if (encoding.isStale()) {
+            rescan();
+        } else {
+            windowDone();
+        }
     }
 
     private void windowDone() {

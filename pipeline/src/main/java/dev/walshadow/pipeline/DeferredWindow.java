@@ -7,6 +7,7 @@ import dev.walshadow.pipeline.encode.RowEncoder;
 import dev.walshadow.pipeline.encode.RowMeta;
 import dev.walshadow.pipeline.encode.ValueSources;
 import dev.walshadow.postgres.heap.TupleView;
+import java.math.BigInteger;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Of a key ClickHouse keeps the newest version only, so a superseded one may be left out, if
  * nothing needs it: it has all its values, those out of line are held here for the versions after
- * it, and it did not change its key.
+ * it, and it did not change its key. Where every version stays, none is left out.
  */
 final class DeferredWindow {
     private static final int MOST_BYTES = 8 << 20;
@@ -39,6 +40,9 @@ final class DeferredWindow {
     private final WindowValues values;
     private final boolean knows;
     private final boolean mirrors;
+
+    /** Of a key the newest version is enough. */
+    private final boolean supersedes;
 
     private ByteBuilder bytes = new ByteBuilder(1024);
     private int at;
@@ -65,6 +69,7 @@ final class DeferredWindow {
         this.values = new WindowValues(writer.worker().services().recentValues(), writer.table());
         this.knows = writer.keepsValues();
         this.mirrors = writer.worker().services().mirror() != null;
+        this.supersedes = !encoder.mapping().append();
     }
 
     /**
@@ -159,6 +164,13 @@ final class DeferredWindow {
     /** Positions the change on the next one. */
     void wrap() {
         change.frame.wrap(bytes.array(), at);
+    }
+
+    /** The version of the next change as a tombstone: what was before it is below. */
+    BigInteger nextVersion() {
+        wrap();
+        change.isTruncate(); // looks at its record
+        return Versions.of(change.frame.commitPosition(), change.recordLsn() & ~1L);
     }
 
     /** That one is encoded; the one after it has this number. */
@@ -264,7 +276,8 @@ final class DeferredWindow {
                         key, from, meta.commitPosition(), meta.recordLsn() | 1, change.place());
             } else {
                 unresolved.whole(key, from);
-                dispensable.set(at, result == RowEncoder.OK && !moved && isKept(tuple));
+                dispensable.set(
+                        at, supersedes && result == RowEncoder.OK && !moved && isKept(tuple));
             }
             lastChanges.put(key, at++);
             return true;

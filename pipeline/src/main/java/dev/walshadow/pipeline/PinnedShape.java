@@ -72,6 +72,11 @@ final class PinnedShape {
         if (!Objects.equals(pinned.filter(), now.filter())) {
             return "the rule says of other rows that they replicate";
         }
+        if (pinned.append() != now.append()) {
+            return now.append()
+                    ? "it is to keep every version now ([tables] append)"
+                    : "it is not to keep every version any more ([tables] append)";
+        }
         Map<Integer, ColumnMapping> left = new HashMap<>();
         pinned.columns().forEach(column -> left.put(column.attributeNumber(), column));
         for (ColumnMapping column : now.columns()) {

@@ -38,5 +38,8 @@ public final class PipelineCodes {
     /** The shards are not those that have the rows, or in another order. */
     public static final Code SHARDS = new Code(1960);
 
+    /** The versions of a table that keeps all of them stay in a table beside it. */
+    public static final Code HISTORY_KEPT = new Code(1971);
+
     private PipelineCodes() {}
 }

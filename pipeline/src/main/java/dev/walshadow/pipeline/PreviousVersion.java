@@ -2,6 +2,7 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.pipeline.encode.OldValues;
+import java.math.BigInteger;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,10 @@ final class PreviousVersion implements OldValues {
 
     boolean isDeleted() {
         return deleted;
+    }
+
+    BigInteger version() {
+        return Versions.of(high, low);
     }
 
     /** Compares versions as ClickHouse does (UInt128). */

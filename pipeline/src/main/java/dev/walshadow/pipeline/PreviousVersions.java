@@ -13,16 +13,23 @@ import dev.walshadow.pipeline.mapping.TableMapping;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.StreamCorruptedException;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.NavigableSet;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The newest version that ClickHouse has of given keys, with the columns asked for. Asks again with
- * backoff while ClickHouse does not answer. Runs on a thread of its own.
+ * The newest version that ClickHouse has of given keys, with the columns asked for. Where every
+ * version stays, the newest below a version, and which there are from that one on: an earlier run
+ * has sent them. Asks again with backoff while ClickHouse does not answer. Runs on a thread of its
+ * own.
  */
 final class PreviousVersions {
     /** A statement, which has them twice, stays below ClickHouse's max_query_size of 256 KiB. */
@@ -35,12 +42,18 @@ final class PreviousVersions {
     private final TableMapping mapping;
     private final int[] columns;
 
+    private final @Nullable BigInteger below;
+
     private final Map<String, PreviousVersion> found = new HashMap<>();
+    private final Map<String, NavigableSet<BigInteger>> later = new HashMap<>();
 
     /**
      * @param columns block columns, ascending
+     * @param below the version to stay below; null: the newest of all
      */
-    PreviousVersions(Services services, TargetTable table, int[] columns) {
+    PreviousVersions(
+            Services services, TargetTable table, int[] columns, @Nullable BigInteger below) {
+        this.below = below;
         this.services = services;
         this.table = table;
         this.mapping = table.mapped();
@@ -70,13 +83,39 @@ final class PreviousVersions {
         return found;
     }
 
+    /** After {@link #fetch}: versions that are not below, by key bytes. */
+    Map<String, NavigableSet<BigInteger>> later() {
+        return later;
+    }
+
     /** Every shard: a key is on one of them. */
     private void ask(List<String> literals) throws InterruptedException {
         String sql = statement(literals);
         for (ClickHouseClient shard : services.client().shards()) {
-            services.reachability().until(table, () -> shard.readRowBinary(sql, this::read));
+            services.reachability()
+                    .until(table, () -> shard.readRowBinary(sql, in -> read(in, this::rows)));
+            if (below != null) {
+                String rest = laterStatement(literals, below);
+                services.reachability()
+                        .until(table, () -> shard.readRowBinary(rest, in -> read(in, this::later)));
+            }
         }
         services.metrics().oldValueLookups.increment();
+    }
+
+    private String laterStatement(List<String> literals, BigInteger from) {
+        String keys = String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList());
+        String version = Ddl.identifier(mapping.meta().version());
+        return String.format(
+                Locale.ROOT,
+                "SELECT %s, %s FROM %s WHERE (%s) IN (%s) AND %s >= toUInt128('%s')",
+                keys,
+                version,
+                table.place().quoted(),
+                keys,
+                String.join(", ", literals),
+                version,
+                from);
     }
 
     /**
@@ -102,15 +141,18 @@ final class PreviousVersions {
                         + ")";
         sql.append(from).append(" AND (").append(keys).append(", ").append(version);
         sql.append(") IN (SELECT ").append(keys).append(", max(").append(version).append(")");
-        sql.append(from).append(" GROUP BY ").append(keys);
+        sql.append(from);
+        if (below != null) {
+            sql.append(" AND ").append(version).append(" < toUInt128('").append(below).append("')");
+        }
+        sql.append(" GROUP BY ").append(keys);
         return sql.append(") LIMIT 1 BY ").append(keys).toString();
     }
 
     /** Nothing of an answer that is cut off or is none counts: it is asked for again. */
-    private void read(InputStream answer) throws IOException {
-        Map<String, PreviousVersion> rows = new HashMap<>();
+    private void read(InputStream answer, Reader reader) throws IOException {
         try {
-            read(new RowBinaryInput(answer), rows);
+            reader.read(new RowBinaryInput(answer));
         } catch (StreamCorruptedException e) {
             throw new RetryException(
                     ClickHouseCodes.ANSWER,
@@ -121,13 +163,41 @@ final class PreviousVersions {
                             + "): something between has changed it; it is asked for again",
                     e);
         }
-        found.putAll(rows);
     }
 
-    private void read(RowBinaryInput in, Map<String, PreviousVersion> rows) throws IOException {
+    private interface Reader {
+        void read(RowBinaryInput in) throws IOException;
+    }
+
+    private ColumnBuffer[] keyBuffers() {
+        return mapping.keyTypes().stream().map(ColumnBuffer::of).toArray(ColumnBuffer[]::new);
+    }
+
+    private void later(RowBinaryInput in) throws IOException {
+        Map<String, NavigableSet<BigInteger>> rows = new HashMap<>();
+        ColumnBuffer[] keys = keyBuffers();
+        ByteBuilder head = new ByteBuilder(256);
+        while (!in.isAtEnd()) {
+            head.clear();
+            for (ColumnBuffer key : keys) {
+                key.copyRowBinary(in, head);
+            }
+            int at = head.length();
+            String key = new String(head.array(), 0, at, StandardCharsets.ISO_8859_1);
+            in.copy(VERSION_BYTES, head);
+            rows.computeIfAbsent(key, _ -> new TreeSet<>())
+                    .add(
+                            Versions.of(
+                                    LittleEndian.getLong(head.array(), at + Long.BYTES),
+                                    LittleEndian.getLong(head.array(), at)));
+        }
+        later.putAll(rows);
+    }
+
+    private void rows(RowBinaryInput in) throws IOException {
+        Map<String, PreviousVersion> rows = new HashMap<>();
         List<ClickHouseType> types = mapping.blockTypes();
-        ColumnBuffer[] keys =
-                mapping.keyTypes().stream().map(ColumnBuffer::of).toArray(ColumnBuffer[]::new);
+        ColumnBuffer[] keys = keyBuffers();
         ColumnBuffer[] wanted = new ColumnBuffer[columns.length];
         Arrays.setAll(wanted, i -> ColumnBuffer.of(types.get(columns[i])));
         ByteBuilder head = new ByteBuilder(256);
@@ -150,5 +220,6 @@ final class PreviousVersions {
             }
             rows.put(key, new PreviousVersion(high, low, deleted, columns, values));
         }
+        found.putAll(rows);
     }
 }

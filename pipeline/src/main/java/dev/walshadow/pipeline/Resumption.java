@@ -70,7 +70,7 @@ final class Resumption {
         return switch (row.state()) {
             case QUARANTINED -> quarantined(row, shape).join(root);
             case LIVE ->
-                    row.rootOid() == root.relationOid()
+                    row.rootOid() == root.relationOid() && !isRemade(root)
                             ? joined(row, shape, root)
                             : joinAnew(shape, root, position, "its partitioned table changed");
             case LOADING, HELD, DROPPED -> {
@@ -82,6 +82,11 @@ final class Resumption {
                         : joinAnew(then, root, at, unfinished(row));
             }
         };
+    }
+
+    /** Its table begins empty, by other rules than before. */
+    private static boolean isRemade(TargetTable root) {
+        return root.opening() instanceof Opening.Create;
     }
 
     /** What is below the partitioned table's own position has arrived for its partitions too. */

@@ -23,12 +23,14 @@ final class ShardDdl {
     private final TargetTables tables;
     private final TargetNames names;
     private final TargetViews views;
+    private final KeptHistory history;
 
     ShardDdl(ClickHouseClient client, TargetTables tables) {
         this.client = client;
         this.tables = tables;
         this.names = tables.names();
         this.views = tables.views();
+        this.history = new KeptHistory(client, names);
     }
 
     // tables that are made
@@ -40,12 +42,32 @@ final class ShardDdl {
         make(table, name);
     }
 
-    /** In place of all that there is of it. */
+    /** In place of all that there is of it; versions that are to stay do. */
     void replace(TargetTable table, TargetName name) {
-        dropCopies(table, null);
+        TargetName kept = keepsShape(table, name) ? name : null;
+        for (TargetName copy : places(table)) {
+            if (kept == null && history.isHistory(copy)) {
+                keep(table, copy, name);
+            } else if (!copy.equals(kept)) {
+                drop(copy);
+            }
+        }
         client.execute(Ddl.createDatabase(name.database()));
         makeRoom(table, name);
         make(table, name);
+    }
+
+    /** What the table's partitions bring is put behind what is there. */
+    private boolean keepsShape(TargetTable table, TargetName name) {
+        TableShape there = TableShape.read(client, name.database(), name.table());
+        return there != null
+                && table.mapped().append()
+                && TableAlteration.hasShape(table.mapped(), there);
+    }
+
+    private void keep(TargetTable table, TargetName place, TargetName home) {
+        history.mark(table, place, home);
+        history.release(place);
     }
 
     private void make(TargetTable table, TargetName name) {
@@ -58,19 +80,33 @@ final class ShardDdl {
     }
 
     void createStaging(TargetTable table, TargetName staging) {
-        drop(staging);
+        discard(staging);
         client.execute(
                 table.mapped()
                         .toDdl(staging.database(), staging.table(), names.stagingComment(table)));
     }
 
-    /** The staging table, which is complete, takes the place, unless it has it already. */
-    void exchange(TargetTable table, TargetName staging, TargetName name) {
+    /**
+     * The staging table, which is complete, takes the place, unless it has it already.
+     *
+     * @param from the mapping of what is there, as far as that is known
+     * @param limit which versions it has at least
+     */
+    void exchange(
+            TargetTable table,
+            TargetName staging,
+            TargetName name,
+            @Nullable TableMapping from,
+            Sweep.Version limit) {
         client.execute(Ddl.createDatabase(name.database()));
         if (names.stagingComment(table).equals(commentOf(staging))) {
             makeRoom(table, name);
+            boolean there = commentOf(name) != null;
+            if (there) {
+                history.hand(table, name, from, staging, limit);
+            }
             client.execute(
-                    commentOf(name) != null
+                    there
                             ? "EXCHANGE TABLES " + name.quoted() + " AND " + staging.quoted()
                             : rename(staging, name));
         }
@@ -107,16 +143,25 @@ final class ShardDdl {
                             from,
                             table.mapped(),
                             table.shape());
-            case ShapeChange.Rekeyed _ ->
-                    TableAlteration.rekeyed(
-                            client,
-                            name.database(),
-                            name.table(),
-                            scratch.database(),
-                            scratch.table(),
-                            from,
-                            table.mapped(),
-                            table.shape());
+            case ShapeChange.Rekeyed _ -> {
+                TableAlteration.rekeyed(
+                        client,
+                        name.database(),
+                        name.table(),
+                        scratch.database(),
+                        scratch.table(),
+                        from,
+                        table.mapped(),
+                        table.shape(),
+                        new TableAlteration.Comments(
+                                names.comment(table),
+                                () -> {
+                                    if (from.append()) {
+                                        history.mark(table, name, name);
+                                    }
+                                }));
+                discard(scratch);
+            }
             case ShapeChange.Load load -> throw notAlterable(table, load.reason());
             case ShapeChange.HeldBack held ->
                     throw notAlterable(table, String.join("; ", held.reasons()));
@@ -146,7 +191,9 @@ final class ShardDdl {
      * it is not on this shard.
      */
     @Nullable TargetName home(TargetTable table, TargetName wanted) {
-        if (names.comment(table).equals(commentOf(wanted))) {
+        String comment = commentOf(wanted);
+        if (comment != null
+                && (names.comment(table).equals(comment) || names.isHistoryOf(table, comment))) {
             return wanted;
         }
         List<TargetName> places = places(table);
@@ -192,6 +239,13 @@ final class ShardDdl {
         }
     }
 
+    /** A table that nobody reads: dropped, unless it has versions that are to stay. */
+    void discard(TargetName scratch) {
+        if (!history.release(scratch)) {
+            drop(scratch);
+        }
+    }
+
     void drop(TargetName name) {
         client.execute(Ddl.dropTable(name.database(), name.table()));
     }
@@ -200,6 +254,10 @@ final class ShardDdl {
     private void setUnfitAside(TargetTable table, TargetName name) {
         TableShape kept = TableShape.read(client, name.database(), name.table());
         if (kept != null && !table.mapped().differences(kept).isEmpty()) {
+            if (TableMapping.keepsVersions(kept)) {
+                keep(table, name, name);
+                return;
+            }
             setAside(name);
         }
     }
@@ -262,6 +320,11 @@ final class ShardDdl {
     }
 
     private @Nullable String commentOf(TargetName name) {
+        return commentOf(client, name);
+    }
+
+    /** Null: there is no such table. */
+    static @Nullable String commentOf(ClickHouseClient client, TargetName name) {
         return client.queryValue(
                 "SELECT comment FROM system.tables WHERE database = "
                         + Ddl.literal(name.database())

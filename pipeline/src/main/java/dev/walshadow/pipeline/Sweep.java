@@ -2,23 +2,26 @@ package dev.walshadow.pipeline;
 
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.mapping.TableMapping;
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
  * Empties a table up to a version: every key whose newest version is below it gets a tombstone of
- * that version, by one statement in ClickHouse, on each shard. Running it twice changes nothing
- * more.
+ * that version, by one statement in ClickHouse, on each shard. Where every version stays, only keys
+ * that are there: whose newest version is no tombstone. Running it twice changes nothing more.
  */
 final class Sweep {
     static final long POSTGRES_EPOCH_MICROS = 946_684_800_000_000L;
 
     /** Filters must see what FINAL leaves; a repeated statement must not be taken for a copy. */
     static final Map<String, String> SETTINGS =
-            Map.of("optimize_move_to_prewhere", "0", "insert_deduplicate", "0");
+            Map.of(
+                    "optimize_move_to_prewhere", "0",
+                    "insert_deduplicate", "0",
+                    "optimize_aggregation_in_order", "1");
 
     private Sweep() {}
 
@@ -44,9 +47,7 @@ final class Sweep {
     record Version(long commitPosition, long recordLsn, long commitMicros, int xid) {
         /** As UInt128; the lowest bit is 0, as in every tombstone. */
         String text() {
-            BigInteger high = new BigInteger(Long.toUnsignedString(commitPosition));
-            BigInteger low = new BigInteger(Long.toUnsignedString(recordLsn & ~1L));
-            return high.shiftLeft(64).or(low).toString();
+            return Versions.of(commitPosition, recordLsn & ~1L).toString();
         }
     }
 
@@ -69,20 +70,29 @@ final class Sweep {
                                 .filter(name -> !columns.contains(name))
                                 .map(Ddl::identifier)
                                 .collect(Collectors.joining(", "));
-        String ofLeaf =
-                leaf == null
-                        ? ""
-                        : " AND "
-                                + Ddl.identifier(leaf)
-                                + " = "
-                                + Integer.toUnsignedString(leafOid);
+        String oid = Integer.toUnsignedString(leafOid);
         String limit = "toUInt128('" + version.text() + "')";
+        String current = mapping.meta().version();
+        String rest =
+                mapping.append()
+                        ? current(mapping, leaf == null ? "" : Ddl.identifier(leaf), oid, limit)
+                        : " FINAL WHERE "
+                                + Ddl.identifier(current)
+                                + " < "
+                                + limit
+                                + (leaf == null
+                                        ? ""
+                                        : " AND " + Ddl.identifier(leaf) + " = " + oid);
+        String values =
+                mapping.append() && leaf != null && !mapping.keyNames().contains(leaf)
+                        ? keys.substring(0, keys.lastIndexOf(", ")) + ", " + oid
+                        : keys;
         return "INSERT INTO "
                 + target
                 + " ("
                 + names
                 + ") SELECT "
-                + keys
+                + values
                 + ", "
                 + limit
                 + ", 1, fromUnixTimestamp64Micro("
@@ -91,10 +101,23 @@ final class Sweep {
                 + Integer.toUnsignedString(version.xid())
                 + " FROM "
                 + target
-                + " FINAL WHERE "
-                + Ddl.identifier(mapping.meta().version())
-                + " < "
-                + limit
-                + ofLeaf;
+                + rest;
+    }
+
+    /** Keys that are there, of which the newest of all versions is below the limit. */
+    private static String current(TableMapping mapping, String leaf, String oid, String limit) {
+        String version = Ddl.identifier(mapping.meta().version());
+        return String.format(
+                Locale.ROOT,
+                " GROUP BY %s HAVING max(%s) < %s AND argMax(%s, %s) = 0%s",
+                String.join(", ", mapping.keyNames().stream().map(Ddl::identifier).toList()),
+                version,
+                limit,
+                Ddl.identifier(mapping.meta().isDeleted()),
+                version,
+                leaf.isEmpty()
+                        ? ""
+                        : String.format(
+                                Locale.ROOT, " AND argMax(%s, %s) = %s", leaf, version, oid));
     }
 }

@@ -199,7 +199,7 @@ final class TableChanges {
         String difference = RelationShapes.shapeDiffers(old.shape(), after);
         boolean rewritten =
                 needsRows(old, change, after)
-                        || (difference != null && hasMoved(old.shape(), after));
+                        || (difference != null && hasMoved(before(old, change), after));
         boolean loading = old.state() != TableState.LIVE || old.isStaged() || tables.loadsOnly();
         if (rewritten || (loading && difference != null)) {
             joinAnew(
@@ -347,7 +347,7 @@ final class TableChanges {
                 anew(old, after, position, "its partitions have different values in a new column");
                 return;
             }
-            decided(old, shape, position, difference);
+            decided(old, before(old, change), shape, position, difference);
         }
     }
 
@@ -380,37 +380,48 @@ final class TableChanges {
 
     /** No row was logged with another key than the one of before, if the key has changed. */
     private void decided(
-            TargetTable old, RelationDescriptor after, long position, String difference) {
+            TargetTable old,
+            RelationDescriptor before,
+            RelationDescriptor after,
+            long position,
+            String difference) {
         boolean rekeyable = after.kind() != 'p';
-        switch (tables.decide(old.mapped(), old.shape(), after, rekeyable)) {
-            case ShapeChange.Unchanged(TableMapping to) ->
-                    altered(old, after, to, position, difference);
-            case ShapeChange.InPlace inPlace ->
-                    altered(old, after, inPlace.mapping(), position, difference);
-            case ShapeChange.Beside beside ->
-                    altered(old, after, beside.mapping(), position, beside.reason());
-            case ShapeChange.Rekeyed rekeyed ->
-                    altered(old, after, rekeyed.mapping(), position, rekeyed.reason());
+        Alteration to = new Alteration(old, before, after, position);
+        switch (tables.decide(old.mapped(), before, after, rekeyable)) {
+            case ShapeChange.Unchanged(TableMapping mapping) -> altered(to, mapping, difference);
+            case ShapeChange.InPlace inPlace -> altered(to, inPlace.mapping(), difference);
+            case ShapeChange.Beside beside -> altered(to, beside.mapping(), beside.reason());
+            case ShapeChange.Rekeyed rekeyed -> altered(to, rekeyed.mapping(), rekeyed.reason());
             case ShapeChange.Load load -> anew(old, after, position, load.reason());
             case ShapeChange.HeldBack held ->
                     heldBack(old, after, position + 1, String.join("; ", held.reasons()));
         }
     }
 
-    private void altered(
-            TargetTable old,
-            RelationDescriptor after,
-            TableMapping mapping,
-            long position,
-            String what) {
-        LOG.info("{} changed at {}: {}", old.label(), Lsn.format(position), what);
+    private record Alteration(
+            TargetTable old, RelationDescriptor before, RelationDescriptor after, long position) {}
+
+    private void altered(Alteration to, TableMapping mapping, String what) {
+        TargetTable old = to.old();
+        LOG.info("{} changed at {}: {}", old.label(), Lsn.format(to.position()), what);
         take(
                 tables.generation(
-                        after,
+                        to.after(),
                         mapping,
                         TableState.LIVE,
-                        position,
-                        new Opening.Alter(old, old.mapped(), old.shape())));
+                        to.position(),
+                        new Opening.Alter(old, old.mapped(), to.before())));
+    }
+
+    /**
+     * The generation's shape where an earlier commit has left it: storage that a TRUNCATE or VACUUM
+     * FULL gave it is not this change's.
+     */
+    private static RelationDescriptor before(TargetTable old, RelationChange change) {
+        RelationDescriptor before = change.before();
+        return before != null && RelationShapes.shapeDiffers(old.shape(), before) == null
+                ? before
+                : old.shape();
     }
 
     /** Its rows have changed, or their TIDs, in a way that the records do not tell. */

@@ -326,9 +326,14 @@ final class TargetDdl {
 
     /** Everything of the partition below this position. */
     private void sweep(TableMapping mapping, int leafOid, TargetName place, long position) {
-        long micros = System.currentTimeMillis() * 1_000 - Sweep.POSTGRES_EPOCH_MICROS;
-        Sweep.Version version = new Sweep.Version(position, 0, micros, 0);
+        Sweep.Version version = now(position);
         shards.forEach(shard -> shard.sweep(mapping, leafOid, place, version));
+    }
+
+    /** Of what no commit of the source tells. */
+    private static Sweep.Version now(long position) {
+        long micros = System.currentTimeMillis() * 1_000 - Sweep.POSTGRES_EPOCH_MICROS;
+        return new Sweep.Version(position, 0, micros, 0);
     }
 
     private void replace(TargetTable table, Opening.Replace replace) throws InterruptedException {
@@ -369,9 +374,12 @@ final class TargetDdl {
         until(
                 table,
                 () -> {
-                    shards.forEach(shard -> shard.exchange(table, staging, name));
                     LoadFilter load = table.loadFilter();
-                    forgetChunks(table, load == null ? table.fromPosition() : load.containedTo());
+                    long position = load == null ? table.fromPosition() : load.containedTo();
+                    TableMapping from = mappingBefore(table);
+                    Sweep.Version limit = now(position);
+                    shards.forEach(shard -> shard.exchange(table, staging, name, from, limit));
+                    forgetChunks(table, position);
                     table.pin(new TargetTable.Pin(table.mapped(), arrivedBelow(table), null));
                     table.unstage(name);
                     tables.record(table);
@@ -382,10 +390,16 @@ final class TargetDdl {
                 () -> {
                     views.follow(table);
                     shards.forEach(shard -> {
-                        shard.drop(staging);
+                        shard.discard(staging);
                         shard.dropCopies(table, name);
                     });
                 });
+    }
+
+    private static @Nullable TableMapping mappingBefore(TargetTable table) {
+        Opening opening = table.opening();
+        TargetTable previous = opening == null ? null : opening.previous();
+        return previous == null ? null : previous.mapping();
     }
 
     /** What a load's rows contain must not come again, as if they did not. */
@@ -445,7 +459,7 @@ final class TargetDdl {
     private void dropStaging(TargetTable table, @Nullable TargetTable previous) {
         if (previous != null && previous.isStaged()) {
             TargetName staging = names.scratch("loading", table);
-            shards.forEach(shard -> shard.drop(staging));
+            shards.forEach(shard -> shard.discard(staging));
         }
     }
 

@@ -20,6 +20,8 @@ final class TargetNames {
     /** How the comment of a table of TOAST chunks ends. */
     static final String CHUNKS = ", TOAST chunks";
 
+    private static final String HISTORY = ", history in ";
+
     private final String metadataDatabase;
     private final long systemIdentifier;
     private final LongFunction<@Nullable TargetTable> tables;
@@ -189,13 +191,34 @@ final class TargetNames {
         return mark() + oids(table) + ", loading";
     }
 
+    /**
+     * Of a table of versions that the table cannot go on with, and that is to have this name.
+     *
+     * @param kept where it is to be, quoted
+     */
+    String historyComment(TargetTable table, String kept) {
+        return mark() + oids(table) + HISTORY + kept;
+    }
+
+    boolean isHistoryOf(TargetTable table, String comment) {
+        return comment.startsWith(mark() + oids(table) + HISTORY);
+    }
+
+    /** Where a table of versions is to be kept, quoted; null: it is none. */
+    @Nullable String historyName(String comment) {
+        int at = comment.indexOf(HISTORY);
+        return isOurs(comment) && at > 0 ? comment.substring(at + HISTORY.length()) : null;
+    }
+
     /** Of the table that has the chunks of its TOAST relation. */
     String chunksComment(TargetTable table) {
         return mark() + oids(table) + CHUNKS;
     }
 
     boolean isMarkOf(TargetTable table, String comment) {
-        return comment.equals(comment(table)) || comment.equals(stagingComment(table));
+        return comment.equals(comment(table))
+                || comment.equals(stagingComment(table))
+                || isHistoryOf(table, comment);
     }
 
     /**

@@ -379,10 +379,13 @@ public final class TargetTables {
                                     + Ddl.literal(TargetNames.UNFINISHED)
                                     + ") AND database = "
                                     + Ddl.literal(options.metadataDatabase()))
-                    .forEach(row ->
-                            shard.execute(
-                                    Ddl.dropTable(
-                                            options.metadataDatabase(), String.valueOf(row[0]))));
+                    .forEach(row -> {
+                        TargetName left =
+                                new TargetName(options.metadataDatabase(), String.valueOf(row[0]));
+                        if (!new KeptHistory(shard, names).release(left)) {
+                            shard.execute(Ddl.dropTable(left.database(), left.table()));
+                        }
+                    });
         }
     }
 
@@ -461,8 +464,11 @@ public final class TargetTables {
         if (pinned == null) {
             return derive(shape);
         }
-        return noted(
-                TableMapping.derive(shape, options.rules().carried(pinned, old.shape(), shape)));
+        MappingRules rules = options.rules();
+        // a partition's versions were its partitioned table's affair
+        TableMapping known =
+                old.root() == null ? pinned : pinned.withAppend(rules.appends(shape.name()));
+        return noted(TableMapping.derive(shape, rules.carried(known, old.shape(), shape)));
     }
 
     private static Derivation noted(Derivation derivation) {

@@ -84,9 +84,14 @@ final class TombstoneRemoval {
         }
     }
 
-    /** All of its rows from before now are there, and it is a table of its own. */
+    /**
+     * All of its rows from before now are there, and it is a table of its own that keeps no
+     * history.
+     */
     private boolean isSettled(TargetTable table) {
         return table.root() == null
+                && table.mapping() != null
+                && !table.mapped().append()
                 && tables.isLive(table.databaseOid(), table.relationOid())
                 && tables.find(table.databaseOid(), table.relationOid()) == table
                 && !tables.loadsOnly()

@@ -10,10 +10,12 @@ import dev.walshadow.pipeline.encode.RowMeta;
 import dev.walshadow.pipeline.encode.TableBlock;
 import dev.walshadow.pipeline.encode.ValueSources;
 import dev.walshadow.postgres.heap.TupleView;
+import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +43,11 @@ final class WindowEncoding implements HeapChanges.Handler {
     private Map<String, PreviousVersion> versions = new HashMap<>();
     private Map<SourceLookup.Place, OldValues> fromSource = new HashMap<>();
 
+    /** Where every version stays: what ClickHouse has from the lookup's version on. */
+    private Map<String, NavigableSet<BigInteger>> later = new HashMap<>();
+
+    private final boolean appends;
+
     /** What the source does not have is superseded. */
     private boolean asksSource;
 
@@ -62,6 +69,7 @@ final class WindowEncoding implements HeapChanges.Handler {
         this.change = change;
         this.window = window;
         this.held = encoder.newBlock();
+        this.appends = encoder.mapping().append();
     }
 
     /** Before the first change of a window, and after its last. */
@@ -69,6 +77,7 @@ final class WindowEncoding implements HeapChanges.Handler {
         columns = new int[0];
         versions = new HashMap<>();
         fromSource = new HashMap<>();
+        later = new HashMap<>();
         staleAt = NOWHERE;
     }
 
@@ -76,13 +85,16 @@ final class WindowEncoding implements HeapChanges.Handler {
     AsyncSteps.Step lookUp() {
         columns = window.missingColumns();
         TargetTable table = writer.table();
-        PreviousVersions lookup = new PreviousVersions(services, table, columns);
+        PreviousVersions lookup =
+                new PreviousVersions(
+                        services, table, columns, appends ? window.nextVersion() : null);
         OldValueSource source = new OldValueSource(services, table, columns);
         List<String> literals = window.literals();
         asksSource = source.canServe();
         return () -> {
             table.awaitSettled();
             versions = lookup.fetch(literals);
+            later = lookup.later();
             fromSource = source.ask(window.unresolved().places(versions));
         };
     }
@@ -157,6 +169,9 @@ final class WindowEncoding implements HeapChanges.Handler {
         } else if (lacks && !noted) {
             return becomesStale(tuple);
         }
+        if (noted && isOvertaken(key, changed ? change.leftKey(oldKey) : key)) {
+            return becomesStale(tuple);
+        }
         if (noted) {
             completed(batch, tuple, oldKey, key, changed);
         } else {
@@ -192,7 +207,9 @@ final class WindowEncoding implements HeapChanges.Handler {
             Batch batch, TupleView tuple, @Nullable TupleView oldKey, String key, boolean changed) {
         long low = change.meta.recordLsn() | 1;
         String previous = changed ? change.leftKey(oldKey) : key;
-        if (!isDelivered(key, low) && !isDelivered(previous, low)) {
+        boolean delivered =
+                appends ? isThere(key, low) : isDelivered(key, low) || isDelivered(previous, low);
+        if (!delivered) {
             complete(batch, tuple, key, previous);
         }
         if (changed) {
@@ -215,11 +232,32 @@ final class WindowEncoding implements HeapChanges.Handler {
         } else if (services.options().toast() == ToastMode.DISABLED) {
             fill(batch, tuple);
             remember(key, batch.block, null);
-        } else if (asksSource) {
+        } else if (asksSource && !appends) {
             forget(key); // it has changed again: that change is yet to come
         } else {
             throw nowhere(tuple);
         }
+    }
+
+    /** Where every version stays: whether an earlier run has delivered this very one. */
+    private boolean isThere(String key, long low) {
+        NavigableSet<BigInteger> there = later.get(key);
+        return there != null && there.contains(Versions.of(change.meta.commitPosition(), low));
+    }
+
+    /**
+     * Whether the version that this row follows came to ClickHouse by an earlier run, and is not
+     * the one at hand: then it is looked up from here. One that is there itself needs none.
+     */
+    private boolean isOvertaken(String key, String previous) {
+        NavigableSet<BigInteger> there = later.get(previous);
+        long low = change.meta.recordLsn() | 1;
+        if (there == null || isThere(key, low)) {
+            return false;
+        }
+        BigInteger before = there.lower(Versions.of(change.meta.commitPosition(), low & ~1L));
+        PreviousVersion known = versions.get(previous);
+        return before != null && (known == null || known.version().compareTo(before) < 0);
     }
 
     /** Pauses here; once for a row, since values only go. */

@@ -7,6 +7,7 @@ import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.pipeline.mapping.TablePattern;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,6 +33,7 @@ final class PipelineHarness implements AutoCloseable {
     final List<String> events = java.util.Collections.synchronizedList(new ArrayList<>());
     final BlockingQueue<LoadTicket> loads = new LinkedBlockingQueue<>();
     UnaryOperator<PipelineOptions> tune = options -> options;
+    List<TablePattern> append = List.of();
     @Nullable SourceLookup lookup;
     TargetTables tables;
     Quarantine quarantine;
@@ -88,7 +90,9 @@ final class PipelineHarness implements AutoCloseable {
                                 metadata,
                                 SYSTEM,
                                 "test",
-                                MappingRules.defaults().withNames("", metadata, Map.of()),
+                                MappingRules.defaults()
+                                        .withNames("", metadata, Map.of())
+                                        .withAppend(append),
                                 _ -> SourceEncoding.UTF8,
                                 TargetOptions.OnDrop.RETAIN,
                                 false)

@@ -67,12 +67,13 @@ final class ShardedTablesTest {
             TargetTable table = table(h, items);
             TargetName name = TargetName.of(table.mapped());
             TargetName staging = h.tables.names().scratch("loading", table);
+            Sweep.Version limit = new Sweep.Version(1, 0, 0, 0);
             onEach(h, "INSERT INTO exchange.items (id, name) VALUES (1, 'before')");
             ddl(h).forEach(shard -> shard.createStaging(table, staging));
             onEach(h, "INSERT INTO " + staging.quoted() + " (id, name) VALUES (1, 'after')");
-            ddl(h).getFirst().exchange(table, staging, name);
+            ddl(h).getFirst().exchange(table, staging, name, null, limit);
             for (int i = 0; i < 3; i++) {
-                ddl(h).forEach(shard -> shard.exchange(table, staging, name));
+                ddl(h).forEach(shard -> shard.exchange(table, staging, name, null, limit));
                 assertThat(ofEach(h, "SELECT name FROM exchange.items"))
                         .containsExactly("after", "after");
             }

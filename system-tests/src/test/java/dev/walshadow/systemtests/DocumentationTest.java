@@ -154,7 +154,9 @@ final class DocumentationTest {
         return statements;
     }
 
-    /** What reads with FINAL, or a view that does, is ClickHouse's, the rest the source's. */
+    /**
+     * What reads with FINAL, or as ClickHouse writes it, is ClickHouse's, the rest the source's.
+     */
     @Test
     void everyStatementIsExecuted() throws Exception {
         try (Installation installation = Installation.start(18)) {
@@ -165,16 +167,27 @@ final class DocumentationTest {
                     "CREATE SEQUENCE public.orders_id_seq",
                     "INSERT INTO public.orders VALUES (41, 'new'), (42, 'paid')",
                     "INSERT INTO shop.orders VALUES (1, 'new'), (2, 'paid'), (3, 'new')",
-                    "DELETE FROM shop.orders WHERE id = 1");
-            installation.configure("[tables]\nviews = \"{database}.{table}_current\"\n");
+                    "DELETE FROM shop.orders WHERE id = 1",
+                    "CREATE TABLE shop.event (id int PRIMARY KEY, state text)",
+                    "INSERT INTO shop.event VALUES (1, 'new'), (2, 'new')");
+            installation.configure(
+                    "[tables]\nviews = \"{database}.{table}_current\"\nappend ="
+                            + " [\"shop.event\"]\n");
             installation.configure("source", "signals = [\"watermark\"]");
             installation.startDaemon();
             installation.awaitStreaming();
+            installation.execute("UPDATE shop.event SET state = 'paid'");
             assertThat(installation.verify().reason()).isEmpty();
             awaitMarkersAndSequences(installation);
             int asked = 0;
+            int ofHistory = 0;
             for (String statement : statements()) {
-                if (statement.contains("FINAL") || statement.contains("orders_current")) {
+                if (statement.contains("shop.event")) {
+                    assertThat(installation.target().query(statement).lines())
+                            .as(statement)
+                            .hasSize(statement.contains("FINAL") ? 2 : 1);
+                    ofHistory++;
+                } else if (statement.contains("FINAL") || statement.contains("orders_current")) {
                     installation.target().query(statement);
                     asked++;
                 } else if (!statement.equals("SELECT")) {
@@ -182,6 +195,7 @@ final class DocumentationTest {
                 }
             }
             assertThat(asked).isGreaterThanOrEqualTo(5);
+            assertThat(ofHistory).isEqualTo(2);
             assertThat(installation.target().query("SELECT * FROM shop.open_orders"))
                     .isEqualTo("3\n");
             assertThat(installation.target().query("SELECT count() FROM shop.orders_current"))

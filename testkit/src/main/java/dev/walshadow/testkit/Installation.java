@@ -40,7 +40,8 @@ import tools.jackson.databind.node.ObjectNode;
 /**
  * A source, a ClickHouse and the daemon as a process of its own, all in one temporary directory.
  * Each of them can be killed and started again. {@code -Dwalshadow.shards=N}: N ClickHouse, which
- * are shards, for tests that look at what is in ClickHouse by {@link #verify} only.
+ * are shards, for tests that look at what is in ClickHouse by {@link #verify} only; for those also
+ * {@code -Dwalshadow.append=true}: all tables keep every version.
  */
 public final class Installation implements AutoCloseable {
     /** For every wait; a machine under load is slow. {@code -Dwalshadow.patience=SECONDS}. */
@@ -74,6 +75,9 @@ public final class Installation implements AutoCloseable {
                 dir = "%s"
                 """
                         .formatted(source.url("postgres"), address(targets), state());
+        if (Boolean.getBoolean("walshadow.append")) {
+            text += "\n[tables]\nappend = [\"*\"]\n";
+        }
         Files.writeString(configurationFile, text);
     }
 

@@ -299,6 +299,14 @@ public final class Settings {
                     "What becomes of a value beyond `memory.value`: its table is set aside, it"
                             + " arrives as NULL, or text and bytea arrive cut off (anything else as"
                             + " NULL). Of a key, the table is always set aside.");
+    public static final Setting<List<String>> TABLES_APPEND =
+            optional(
+                    "tables",
+                    "append",
+                    Kind.TEXTS,
+                    "[]",
+                    "Tables that keep every version of their rows in ClickHouse, deletions among"
+                            + " them: the history of their changes. Same form as include.");
     public static final Setting<String> TABLES_INITIAL_LOAD =
             optional(
                     "tables",
@@ -536,6 +544,7 @@ public final class Settings {
                     TABLES_VIEWS,
                     TABLES_DISTRIBUTED,
                     TABLES_OVERSIZED,
+                    TABLES_APPEND,
                     TABLES_INITIAL_LOAD,
                     TRANSFORM_SALT,
                     TRANSFORM_SALT_FILE,

@@ -4,22 +4,21 @@ import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
 import dev.walshadow.daemon.state.TableDecisions;
+import dev.walshadow.pipeline.mapping.TablePattern;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.regex.Pattern;
 
 /**
- * Which tables replicate: those that match an include pattern and no exclude pattern. Patterns are
- * {@code schema.table} or {@code table} (any schema), with several databases also {@code
- * database.schema.table}, {@code *} matching any run of characters. System schemas never match.
+ * Which tables replicate: those that match an include pattern and no exclude pattern ({@link
+ * TablePattern}). System schemas never match.
  *
  * <p>What an operator decided about a single table comes before the patterns. The decisions are
  * replaced by one thread at a time, the WAL pump once it runs; everything else is fixed.
  */
 public final class TableSelection {
-    private final List<Entry> included;
-    private final List<Entry> excluded;
+    private final List<TablePattern> included;
+    private final List<TablePattern> excluded;
     private final boolean byLeaf;
     private volatile TableDecisions decisions = TableDecisions.NONE;
 
@@ -28,33 +27,8 @@ public final class TableSelection {
      */
     public TableSelection(List<String> include, List<String> exclude, boolean byLeaf) {
         this.byLeaf = byLeaf;
-        this.included = include.stream().map(Entry::of).toList();
-        this.excluded = exclude.stream().map(Entry::of).toList();
-    }
-
-    /**
-     * One pattern.
-     *
-     * @param namesDatabase it can be a name with a database
-     */
-    private record Entry(String text, Pattern pattern, boolean namesDatabase) {
-        static Entry of(String text) {
-            StringBuilder regex = new StringBuilder(text.contains(".") ? "" : "[^.]*\\.");
-            for (String literal : text.split("(?<=\\*)|(?=\\*)", -1)) {
-                regex.append(literal.equals("*") ? ".*" : Pattern.quote(literal));
-            }
-            return new Entry(
-                    text,
-                    Pattern.compile(regex.toString(), Pattern.DOTALL),
-                    text.chars().filter(c -> c == '.').count() >= 2);
-        }
-
-        boolean matches(RelationName name) {
-            return pattern.matcher(name.in("").toString()).matches()
-                    || (namesDatabase
-                            && !name.database().isEmpty()
-                            && pattern.matcher(name.toString()).matches());
-        }
+        this.included = include.stream().map(TablePattern::of).toList();
+        this.excluded = exclude.stream().map(TablePattern::of).toList();
     }
 
     /** From now on these come before the patterns. */
@@ -127,17 +101,39 @@ public final class TableSelection {
 
     /** Include entries without a wildcard that name no table of the source. */
     public List<String> unknown(Collection<RelationDescriptor> relations) {
-        List<String> unknown = new ArrayList<>();
-        for (Entry entry : included) {
-            boolean found =
-                    entry.text().contains("*")
-                            || relations.stream()
-                                    .filter(relation -> "rmp".indexOf(relation.kind()) >= 0)
-                                    .anyMatch(relation -> entry.matches(relation.name()));
-            if (!found) {
-                unknown.add(entry.text());
+        return included.stream()
+                .filter(entry -> isUnknown(entry, relations))
+                .map(TablePattern::text)
+                .toList();
+    }
+
+    private static boolean isUnknown(TablePattern entry, Collection<RelationDescriptor> relations) {
+        return !entry.hasWildcard()
+                && relations.stream()
+                        .filter(relation -> "rmp".indexOf(relation.kind()) >= 0)
+                        .noneMatch(relation -> entry.matches(relation.name()));
+    }
+
+    /** Of these, those without a wildcard that name no table of their own, each with the reason. */
+    public List<String> withoutTable(
+            List<String> patterns, Collection<RelationDescriptor> relations) {
+        List<String> reasons = new ArrayList<>();
+        for (TablePattern entry : patterns.stream().map(TablePattern::of).toList()) {
+            boolean partition =
+                    !byLeaf
+                            && !entry.hasWildcard()
+                            && relations.stream()
+                                    .filter(relation -> entry.matches(relation.name()))
+                                    .anyMatch(RelationDescriptor::partition);
+            if (isUnknown(entry, relations)) {
+                reasons.add(entry.text() + ", but the source has no such table");
+            } else if (partition) {
+                reasons.add(
+                        entry.text()
+                                + ", but that is a partition, whose rows arrive in its partitioned"
+                                + " table's; name that one");
             }
         }
-        return unknown;
+        return reasons;
     }
 }

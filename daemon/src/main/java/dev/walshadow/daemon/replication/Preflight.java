@@ -435,6 +435,10 @@ final class Preflight {
             }
         }
         relations = all;
+        for (String wrong :
+                selection.withoutTable(configuration.get(Settings.TABLES_APPEND), relations)) {
+            findings.add(DaemonCodes.UNKNOWN_TABLE, "[tables] append names " + wrong);
+        }
         for (String unknown : selection.unknown(relations)) {
             findings.add(
                     DaemonCodes.UNKNOWN_TABLE,

@@ -18,6 +18,7 @@ import dev.walshadow.pipeline.encode.ValueLimit;
 import dev.walshadow.pipeline.encode.ValueLimits;
 import dev.walshadow.pipeline.mapping.HashKey;
 import dev.walshadow.pipeline.mapping.MappingRules;
+import dev.walshadow.pipeline.mapping.TablePattern;
 import dev.walshadow.postgres.value.DatumRenderer;
 import dev.walshadow.shadow.ShadowBinaries;
 import dev.walshadow.source.replication.ConnectionSettings;
@@ -73,6 +74,15 @@ public final class Targets {
                         || configuration.find(Settings.CLICKHOUSE_DISTRIBUTED_CLUSTER).isPresent(),
                 "[tables] distributed needs [clickhouse] distributed_cluster, the cluster of all"
                         + " shards");
+        require(
+                configuration.get(Settings.TABLES_APPEND).isEmpty()
+                        || configuration.get(Settings.TABLES_INITIAL_LOAD).equals("copy")
+                        || toastMode(configuration) == ToastMode.DISABLED,
+                "[tables] append and [tables] initial_load = \"none\" do not go together: an update"
+                        + " that leaves a value out of line unchanged takes it from the row's"
+                        + " version before, which would be in ClickHouse for no row that is there"
+                        + " already. Set initial_load = \"copy\", or [toast] mode = \"disabled\" to"
+                        + " have NULL there");
         String views = configuration.get(Settings.TABLES_VIEWS);
         require(
                 shards.isEmpty() || distributed || views.isEmpty(),
@@ -183,7 +193,11 @@ public final class Targets {
                                 configuration.get(Settings.CLICKHOUSE_DATABASE_PREFIX),
                                 metadata,
                                 configuration.nameRules().schemas())
-                        .withTables(configuration.nameRules().tables());
+                        .withTables(configuration.nameRules().tables())
+                        .withAppend(
+                                configuration.get(Settings.TABLES_APPEND).stream()
+                                        .map(TablePattern::of)
+                                        .toList());
         HashKey salt = salt(configuration);
         if (salt != null) {
             rules = rules.withHashKey(salt);

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param deletedColumn the target's {@code _is_deleted} column
  * @param columns those that replicate, in source order
  * @param where which rows replicate, as SQL; empty: all
+ * @param versionsOf the target's key, where it keeps every version; empty: it does not
  */
 public record ComparedTable(
         RelationName source,
@@ -24,7 +25,8 @@ public record ComparedTable(
         String versionColumn,
         String deletedColumn,
         List<Column> columns,
-        String where) {
+        String where,
+        List<String> versionsOf) {
     /**
      * @param sourceType PostgreSQL's type name, domains resolved, e.g. {@code bytea} or {@code
      *     _bytea}
@@ -66,11 +68,13 @@ public record ComparedTable(
                 versionColumn,
                 deletedColumn,
                 columns.stream().filter(Column::key).toList(),
-                where);
+                where,
+                versionsOf);
     }
 
     public ComparedTable {
         columns = List.copyOf(columns);
+        versionsOf = List.copyOf(versionsOf);
     }
 
     /** No column tells rows apart: the same row may be there more than once. */

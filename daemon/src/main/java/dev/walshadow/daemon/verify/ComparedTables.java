@@ -81,7 +81,8 @@ final class ComparedTables {
                 mapping.meta().version(),
                 mapping.meta().isDeleted(),
                 columns,
-                where(relation, mapping));
+                where(relation, mapping),
+                mapping.append() ? mapping.keyNames() : List.of());
     }
 
     private static String where(RelationDescriptor relation, TableMapping mapping) {

@@ -5,6 +5,7 @@ import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.clickhouse.ResultRow;
 import dev.walshadow.clickhouse.RowConsumer;
+import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,8 +17,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a table's current rows from ClickHouse with FINAL, as ClickHouse's own text; of several
- * shards from one after the other, each row of one of them.
+ * Reads a table's current rows from ClickHouse with FINAL, or as the newest version of each key
+ * where all are kept, as ClickHouse's own text; of several shards from one after the other, each
+ * row of one of them.
  */
 final class TargetRows {
     private final List<ClickHouseClient> shards;
@@ -39,7 +41,7 @@ final class TargetRows {
     }
 
     void scan(ComparedTable table, Consumer<List<@Nullable String>> consumer) {
-        select(table, "", consumer);
+        select(table, "", "", consumer);
     }
 
     /**
@@ -63,8 +65,7 @@ final class TargetRows {
         if (!least.isEmpty()) {
             // the first column by itself lets the primary index be used
             above =
-                    " AND "
-                            + Ddl.identifier(keyColumns.getFirst().targetName())
+                    Ddl.identifier(keyColumns.getFirst().targetName())
                             + " >= "
                             + literal(keyColumns.getFirst(), least.getFirst())
                             + " AND tuple("
@@ -73,7 +74,7 @@ final class TargetRows {
                             + tuple(keyColumns, least);
         }
         int ofEach = Math.ceilDiv(rows, shards.size());
-        select(table, above + " ORDER BY " + columns + " LIMIT " + ofEach, consumer);
+        select(table, above, " ORDER BY " + columns + " LIMIT " + ofEach, consumer);
     }
 
     void lookup(
@@ -88,7 +89,7 @@ final class TargetRows {
                         .collect(Collectors.joining(", ", "(", ")"));
         String values =
                 keys.stream().map(key -> tuple(keyColumns, key)).collect(Collectors.joining(", "));
-        select(table, " AND tuple" + columns + " IN (" + values + ")", consumer);
+        select(table, "tuple" + columns + " IN (" + values + ")", "", consumer);
     }
 
     /**
@@ -173,8 +174,15 @@ final class TargetRows {
         return column.sourceType().equals(array ? "_bytea" : "bytea");
     }
 
+    /**
+     * @param condition on the key; empty: none
+     * @param rest what follows the conditions
+     */
     private void select(
-            ComparedTable table, String condition, Consumer<List<@Nullable String>> consumer) {
+            ComparedTable table,
+            String condition,
+            String rest,
+            Consumer<List<@Nullable String>> consumer) {
         String columns =
                 table.columns().isEmpty()
                         ? "1"
@@ -184,13 +192,22 @@ final class TargetRows {
         String sql =
                 String.format(
                         Locale.ROOT,
-                        "SELECT %s FROM %s.%s FINAL WHERE %s = 0%s",
+                        "SELECT %s FROM %s WHERE %s = 0%s%s",
                         columns,
-                        Ddl.identifier(table.targetDatabase()),
-                        Ddl.identifier(table.targetTable()),
+                        rows(table, condition),
                         Ddl.identifier(table.deletedColumn()),
-                        condition);
+                        condition.isEmpty() ? "" : " AND " + condition,
+                        rest);
         query(sql, row -> consumer.accept(values(table, row)));
+    }
+
+    /** The newest version of each key. */
+    private static String rows(ComparedTable table, String condition) {
+        String place = Ddl.qualified(table.targetDatabase(), table.targetTable());
+        return table.versionsOf().isEmpty()
+                ? place + " FINAL"
+                : TableMapping.newestVersions(
+                        place, condition, table.versionsOf(), table.versionColumn());
     }
 
     private void query(String sql, RowConsumer consumer) {

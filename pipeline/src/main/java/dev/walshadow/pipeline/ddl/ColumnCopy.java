@@ -3,11 +3,13 @@ package dev.walshadow.pipeline.ddl;
 import dev.walshadow.clickhouse.ClickHouseType;
 import dev.walshadow.clickhouse.ClickHouseType.EnumValue;
 import dev.walshadow.clickhouse.ClickHouseType.Enumeration;
+import dev.walshadow.clickhouse.ClickHouseType.Scalar;
 import dev.walshadow.clickhouse.Ddl;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.Conversion;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +22,12 @@ final class ColumnCopy {
     /** Their results do not depend on which of their source types it is. */
     private static final Set<Conversion> BY_BYTES =
             Set.of(Conversion.CHARACTERS, Conversion.BYTES, Conversion.DATETIME64);
+
+    private static final Map<ClickHouseType, Set<ClickHouseType>> WIDER =
+            Map.of(
+                    Scalar.INT16, Set.of(Scalar.INT32, Scalar.INT64),
+                    Scalar.INT32, Set.of(Scalar.INT64),
+                    Scalar.FLOAT32, Set.of(Scalar.FLOAT64));
 
     private ColumnCopy() {}
 
@@ -35,6 +43,28 @@ final class ColumnCopy {
         return widens(from.type(), to.type())
                 ? "CAST(" + name + ", " + Ddl.literal(to.type().print()) + ")"
                 : null;
+    }
+
+    /**
+     * The same over values of versions that are past, which a rewriting ALTER has not changed: they
+     * stay what they were, if the new type can hold all of them.
+     */
+    static @Nullable String past(ColumnMapping from, ColumnMapping to) {
+        String exact = expression(from, to);
+        boolean wider =
+                from.dimensions() == 0
+                        && to.dimensions() == 0
+                        && Objects.equals(from.transform(), to.transform())
+                        && isNullable(from.type()) == isNullable(to.type())
+                        && WIDER.getOrDefault(from.type().bare(), Set.of())
+                                .contains(to.type().bare());
+        return exact == null && wider
+                ? "CAST("
+                        + Ddl.identifier(from.name())
+                        + ", "
+                        + Ddl.literal(to.type().print())
+                        + ")"
+                : exact;
     }
 
     /** Whether MODIFY COLUMN gives the same as {@link #expression}; not for key columns. */

@@ -161,7 +161,8 @@ final class ShapeDecision {
                 derived.key(),
                 meta,
                 derived.settings(),
-                derived.filter());
+                derived.filter(),
+                derived.append());
     }
 
     private ColumnMapping merged(ColumnMapping now) {

@@ -13,7 +13,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -106,13 +108,14 @@ public final class TableAlteration {
             TableMapping from,
             TableMapping to,
             RelationDescriptor after) {
-        Scratch scratch = new Scratch(scratchDatabase, scratchTable, false);
+        Scratch scratch = new Scratch(scratchDatabase, scratchTable, null);
         exchange(client, database, table, scratch, from, to, after);
     }
 
     /**
      * By copying the visible rows into a table beside it, which has another key, and exchanging the
-     * two, as {@link ShapeChange.Rekeyed} says. Versions are kept.
+     * two, as {@link ShapeChange.Rekeyed} says. Versions are kept. What the table was lies in the
+     * scratch table then.
      *
      * @param scratchDatabase where {@code scratchTable} may be dropped and created at will
      */
@@ -124,15 +127,22 @@ public final class TableAlteration {
             String scratchTable,
             TableMapping from,
             TableMapping to,
-            RelationDescriptor after) {
-        Scratch scratch = new Scratch(scratchDatabase, scratchTable, true);
+            RelationDescriptor after,
+            Comments comments) {
+        Scratch scratch = new Scratch(scratchDatabase, scratchTable, comments);
         exchange(client, database, table, scratch, from, to, after);
     }
 
     /**
-     * @param visibleOnly without tombstones and rows that are superseded
+     * @param own the table's
+     * @param markOld says of the one that is there what becomes of it
      */
-    private record Scratch(String database, String table, boolean visibleOnly) {}
+    public record Comments(String own, Runnable markOld) {}
+
+    /**
+     * @param rekeyed without tombstones and rows that are superseded; null: with them, and dropped
+     */
+    private record Scratch(String database, String table, @Nullable Comments rekeyed) {}
 
     private static void exchange(
             ClickHouseClient client,
@@ -150,11 +160,9 @@ public final class TableAlteration {
             client.execute(to.toDdl(beside.database(), beside.table()));
             String source = Ddl.qualified(database, table);
             String scratch = Ddl.qualified(beside.database(), beside.table());
-            String visible =
-                    beside.visibleOnly()
-                            ? " FINAL WHERE " + Ddl.identifier(from.meta().isDeleted()) + " = 0"
-                            : "";
-            client.execute(copy(source, scratch, from, to, after) + visible, COPYING);
+            Comments rekeyed = beside.rekeyed();
+            String rows = rekeyed == null ? source : visible(source, from);
+            client.execute(copy(rows, scratch, from, to, after, AlterText::copied), COPYING);
             // it takes the table's place with the table's own comment
             client.execute(
                     "ALTER TABLE "
@@ -162,11 +170,80 @@ public final class TableAlteration {
                             + " "
                             + AlterText.mark(to, marker.text(1, 1))
                             + ", MODIFY COMMENT "
-                            + Ddl.literal(target.comment()));
+                            + Ddl.literal(rekeyed == null ? target.comment() : rekeyed.own()));
+            if (rekeyed != null) {
+                rekeyed.markOld().run();
+            }
             client.execute("EXCHANGE TABLES " + source + " AND " + scratch);
         }
         target.verify(to);
-        client.execute(dropScratch);
+        if (beside.rekeyed() == null) {
+            client.execute(dropScratch);
+        }
+    }
+
+    private static String visible(String source, TableMapping from) {
+        String rows = from.append() ? from.newestVersions(source, "") : source + " FINAL";
+        return rows + " WHERE " + Ddl.identifier(from.meta().isDeleted()) + " = 0";
+    }
+
+    /**
+     * Puts versions of before beside the rows of a table that is to take their table's place.
+     *
+     * @param there the table that has them
+     * @param from its mapping, as far as that is known; else they are carried only if the table has
+     *     the new shape already
+     * @param limit only versions below this one
+     * @return false if they do not fit: nothing was done
+     */
+    public static boolean carry(
+            ClickHouseClient client,
+            TableShape there,
+            String complete,
+            @Nullable TableMapping from,
+            TableMapping to,
+            RelationDescriptor after,
+            String limit) {
+        TableMapping known = from != null && hasShape(from, there) ? from : to;
+        boolean fits = hasShape(known, there) && fits(known, to);
+        if (fits) {
+            client.execute(
+                    copy(
+                                    Ddl.qualified(there.database(), there.table()),
+                                    complete,
+                                    known,
+                                    to,
+                                    after,
+                                    (before, column) ->
+                                            String.valueOf(ColumnCopy.past(before, column)))
+                            + " WHERE "
+                            + Ddl.identifier(known.meta().version())
+                            + " < toUInt128("
+                            + Ddl.literal(limit)
+                            + ")",
+                    COPYING);
+        }
+        return fits;
+    }
+
+    /** Whether the table has this shape, by attribute numbers, and is not on its way to another. */
+    public static boolean hasShape(TableMapping mapping, TableShape there) {
+        return mapping.differences(there).isEmpty()
+                && ShapeMarker.of(mapping).isComplete(Target.versionComment(there, mapping));
+    }
+
+    /** Whether every version of before can be told in the new shape. */
+    private static boolean fits(TableMapping from, TableMapping to) {
+        Map<Integer, ColumnMapping> old = new HashMap<>();
+        from.columns().forEach(column -> old.put(column.attributeNumber(), column));
+        return from.append()
+                && from.key().equals(to.key())
+                && Objects.equals(from.filter(), to.filter())
+                && to.columns().stream()
+                        .allMatch(column -> {
+                            ColumnMapping before = old.get(column.attributeNumber());
+                            return before == null || ColumnCopy.past(before, column) != null;
+                        });
     }
 
     private static String copy(
@@ -174,7 +251,8 @@ public final class TableAlteration {
             String scratch,
             TableMapping from,
             TableMapping to,
-            RelationDescriptor after) {
+            RelationDescriptor after,
+            BiFunction<ColumnMapping, ColumnMapping, String> copied) {
         Map<Integer, ColumnMapping> old = new HashMap<>();
         from.columns().forEach(column -> old.put(column.attributeNumber(), column));
         List<String> expressions = new ArrayList<>();
@@ -183,7 +261,7 @@ public final class TableAlteration {
             expressions.add(
                     before == null
                             ? AlterText.missing(column, after)
-                            : AlterText.copied(before, column));
+                            : copied.apply(before, column));
         }
         from.meta().stored().stream()
                 .filter(name -> !name.equals(from.meta().tid()) || to.isKeyless())

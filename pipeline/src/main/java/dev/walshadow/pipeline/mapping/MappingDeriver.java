@@ -77,7 +77,8 @@ final class MappingDeriver {
                         key,
                         meta,
                         rules.settings(),
-                        filter),
+                        filter,
+                        rules.appends(shape.name())),
                 notes);
     }
 

@@ -27,6 +27,9 @@ final class MappingJson {
     /** With a filter of rows, or other policies, which an older version would not keep to. */
     private static final int FILTER_FORMAT = 4;
 
+    /** Every version stays; an older version would sweep, and ask for the newest one only. */
+    private static final int APPEND_FORMAT = 5;
+
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private MappingJson() {}
@@ -38,7 +41,8 @@ final class MappingJson {
         boolean policies =
                 mapping.filter() != null
                         || mapping.columns().stream().anyMatch(c -> c.outOfRange() != null);
-        root.put("format", policies ? FILTER_FORMAT : transforms ? TRANSFORM_FORMAT : format);
+        int lowest = policies ? FILTER_FORMAT : transforms ? TRANSFORM_FORMAT : format;
+        root.put("format", mapping.append() ? APPEND_FORMAT : lowest);
         root.put("relation_oid", Integer.toUnsignedLong(mapping.relationOid()));
         if (!mapping.source().database().isEmpty()) {
             root.put("source_database", mapping.source().database());
@@ -86,6 +90,9 @@ final class MappingJson {
         if (mapping.filter() != null) {
             root.put("where", mapping.filter().print());
         }
+        if (mapping.append()) {
+            root.put("append", true);
+        }
         ObjectNode settings = root.putObject("settings");
         mapping.settings().forEach(settings::put);
         return root.toString();
@@ -104,9 +111,9 @@ final class MappingJson {
         try {
             JsonNode root = JSON.readTree(json);
             int format = root.required("format").asInt();
-            if (format < FORMAT || format > FILTER_FORMAT) {
+            if (format < FORMAT || format > APPEND_FORMAT) {
                 throw bad(
-                        "it has format " + format + ", this version reads up to " + FILTER_FORMAT,
+                        "it has format " + format + ", this version reads up to " + APPEND_FORMAT,
                         json,
                         null);
             }
@@ -122,7 +129,8 @@ final class MappingJson {
                     key(root.required("key")),
                     meta(root.required("meta")),
                     settings(root.required("settings")),
-                    root.has("where") ? RowFilter.parse(text(root, "where")) : null);
+                    root.has("where") ? RowFilter.parse(text(root, "where")) : null,
+                    root.path("append").asBoolean(false));
         } catch (JacksonException | IllegalArgumentException e) {
             throw bad(String.valueOf(e.getMessage()), json, e);
         }

@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param renderer says which types of extensions can be printed
  * @param keepsToast whether copies of the TOAST relations are kept, so that a filter needs no old
  *     rows in the WAL
+ * @param append tables that keep every version
  */
 public record MappingRules(
         String databasePrefix,
@@ -38,7 +39,8 @@ public record MappingRules(
         SortedMap<String, String> settings,
         @Nullable HashKey hashKey,
         DatumRenderer renderer,
-        boolean keepsToast) {
+        boolean keepsToast,
+        List<TablePattern> append) {
 
     /**
      * Of rows wider than 128 bytes a granule has fewer than ClickHouse's 8,192: reading one row's
@@ -50,6 +52,7 @@ public record MappingRules(
         schemas = Map.copyOf(schemas);
         tables = Map.copyOf(tables);
         settings = new TreeMap<>(settings);
+        append = List.copyOf(append);
     }
 
     /**
@@ -57,12 +60,14 @@ public record MappingRules(
      *
      * @param where which rows replicate; over names, or over attribute numbers where it is carried
      *     on from a pinned mapping
+     * @param append whether every version stays, where that is carried on; null: by the patterns
      */
     public record TableRule(
             @Nullable String database,
             @Nullable String table,
             Map<String, ColumnRule> columns,
-            @Nullable RowFilter where) {
+            @Nullable RowFilter where,
+            @Nullable Boolean append) {
         public static final TableRule NONE = new TableRule(null, null, Map.of());
 
         public TableRule {
@@ -77,13 +82,21 @@ public record MappingRules(
             this(database, table, columns, null);
         }
 
+        public TableRule(
+                @Nullable String database,
+                @Nullable String table,
+                Map<String, ColumnRule> columns,
+                @Nullable RowFilter where) {
+            this(database, table, columns, where, null);
+        }
+
         private TableRule withHashKey(HashKey key) {
             Map<String, ColumnRule> salted = new HashMap<>(columns);
             salted.replaceAll((_, rule) ->
                     rule.transform() instanceof Transform.Hash
                             ? rule.withTransform(new Transform.Hash(key))
                             : rule);
-            return new TableRule(database, table, salted, where);
+            return new TableRule(database, table, salted, where, append);
         }
     }
 
@@ -146,7 +159,8 @@ public record MappingRules(
                 settings,
                 null,
                 DatumRenderer.NONE,
-                false);
+                false,
+                List.of());
     }
 
     public MappingRules withTime64(boolean available) {
@@ -159,7 +173,8 @@ public record MappingRules(
                 settings,
                 hashKey,
                 renderer,
-                keepsToast);
+                keepsToast,
+                append);
     }
 
     public MappingRules withNames(
@@ -173,7 +188,8 @@ public record MappingRules(
                 settings,
                 hashKey,
                 renderer,
-                keepsToast);
+                keepsToast,
+                append);
     }
 
     public MappingRules withTables(Map<RelationName, TableRule> newTables) {
@@ -186,7 +202,8 @@ public record MappingRules(
                 settings,
                 hashKey,
                 renderer,
-                keepsToast);
+                keepsToast,
+                append);
     }
 
     /** The salt of all hashed columns. */
@@ -202,7 +219,8 @@ public record MappingRules(
                 settings,
                 key,
                 renderer,
-                keepsToast);
+                keepsToast,
+                append);
     }
 
     public MappingRules withRenderer(DatumRenderer newRenderer) {
@@ -215,7 +233,8 @@ public record MappingRules(
                 settings,
                 hashKey,
                 newRenderer,
-                keepsToast);
+                keepsToast,
+                append);
     }
 
     public MappingRules withKeptToast(boolean kept) {
@@ -228,7 +247,29 @@ public record MappingRules(
                 settings,
                 hashKey,
                 renderer,
-                kept);
+                kept,
+                append);
+    }
+
+    /** Tables of these names keep every version. */
+    public MappingRules withAppend(List<TablePattern> patterns) {
+        return new MappingRules(
+                databasePrefix,
+                metadataDatabase,
+                schemas,
+                tables,
+                time64,
+                settings,
+                hashKey,
+                renderer,
+                keepsToast,
+                patterns);
+    }
+
+    /** Whether a table of this name keeps every version. */
+    public boolean appends(RelationName name) {
+        Boolean own = table(name).append();
+        return own != null ? own : append.stream().anyMatch(pattern -> pattern.matches(name));
     }
 
     /** A mapping as the metadata database has it. */
@@ -239,7 +280,7 @@ public record MappingRules(
     /**
      * The rules for a table as it is now, where what was pinned of it is not undone by new names: a
      * column that was left out stays out, one that was transformed stays so, and so do the rows
-     * that replicate.
+     * that replicate, and whether every version stays.
      *
      * @param before the shape that {@code pinned} maps
      */
@@ -267,12 +308,17 @@ public record MappingRules(
                 columns.put(attribute.name(), rule.withOutOfRange(column.outOfRange()));
             }
         }
-        if (columns.equals(own.columns()) && own.where() == null && pinned.filter() == null) {
+        if (columns.equals(own.columns())
+                && own.where() == null
+                && pinned.filter() == null
+                && appends(now.name()) == pinned.append()) {
             return this;
         }
         Map<RelationName, TableRule> others = new HashMap<>(tables);
         others.put(
-                now.name(), new TableRule(own.database(), own.table(), columns, pinned.filter()));
+                now.name(),
+                new TableRule(
+                        own.database(), own.table(), columns, pinned.filter(), pinned.append()));
         return withTables(others);
     }
 

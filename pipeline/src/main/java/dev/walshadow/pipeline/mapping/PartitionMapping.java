@@ -74,7 +74,8 @@ public final class PartitionMapping {
                         numbered,
                         root.meta(),
                         root.settings(),
-                        filter(root, numbers)),
+                        filter(root, numbers),
+                        root.append()),
                 List.of());
     }
 

@@ -28,14 +28,17 @@ final class ShapeComparison {
     }
 
     private static void engine(TableMapping mapping, TableShape existing, List<String> found) {
+        String version = mapping.meta().version();
         String wanted =
-                String.format(
-                        Locale.ROOT,
-                        "(%s, %s)",
-                        mapping.meta().version(),
-                        mapping.meta().isDeleted());
-        if (!existing.engine().endsWith("ReplacingMergeTree")
-                || !existing.engineFull().contains(wanted.substring(1))) {
+                mapping.append()
+                        ? ""
+                        : String.format(
+                                Locale.ROOT, "(%s, %s)", version, mapping.meta().isDeleted());
+        boolean fits =
+                mapping.append()
+                        ? !hasParameter(existing.engineFull(), version)
+                        : existing.engineFull().contains(wanted.substring(1));
+        if (!existing.engine().endsWith("ReplacingMergeTree") || !fits) {
             found.add(
                     String.format(
                             Locale.ROOT,
@@ -46,10 +49,15 @@ final class ShapeComparison {
         }
     }
 
+    /** Among what stands in the engine's parentheses. */
+    private static boolean hasParameter(String engineFull, String version) {
+        return engineFull.split(" PARTITION BY | PRIMARY KEY | ORDER BY ", 2)[0].contains(version);
+    }
+
     private static void order(TableMapping mapping, TableShape existing, List<String> differences) {
         String wanted =
                 String.join(
-                        ", ", mapping.keyNames().stream().map(Ddl::identifierIfNeeded).toList());
+                        ", ", mapping.orderNames().stream().map(Ddl::identifierIfNeeded).toList());
         String found = existing.sortingKey();
         boolean enclosed = found.startsWith("(") && found.endsWith(")");
         if (!wanted.equals(enclosed ? found.substring(1, found.length() - 1) : found)) {

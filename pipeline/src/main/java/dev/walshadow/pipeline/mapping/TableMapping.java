@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  *     is the tuple's place in the heap ({@code _tid})
  * @param settings of the created table
  * @param filter which rows replicate, over attribute numbers; null: all
+ * @param append every version of a row stays, its deletion too: none replaces another
  */
 public record TableMapping(
         int relationOid,
@@ -36,7 +37,8 @@ public record TableMapping(
         List<Integer> key,
         MetaColumns meta,
         SortedMap<String, String> settings,
-        @Nullable RowFilter filter) {
+        @Nullable RowFilter filter,
+        boolean append) {
 
     static final ClickHouseType VERSION = ClickHouseType.Scalar.UINT128;
     static final ClickHouseType IS_DELETED = ClickHouseType.Scalar.UINT8;
@@ -57,7 +59,7 @@ public record TableMapping(
         settings = new TreeMap<>(settings);
     }
 
-    /** All rows replicate. */
+    /** All rows replicate, and the newest version of each is what counts. */
     public TableMapping(
             int relationOid,
             RelationName source,
@@ -67,7 +69,7 @@ public record TableMapping(
             List<Integer> key,
             MetaColumns meta,
             SortedMap<String, String> settings) {
-        this(relationOid, source, database, table, columns, key, meta, settings, null);
+        this(relationOid, source, database, table, columns, key, meta, settings, null, false);
     }
 
     /** Maps a table by its key (relreplident), its columns' types and the rules. */
@@ -94,7 +96,13 @@ public record TableMapping(
     /** The same target, its columns read in another way. */
     public TableMapping withColumns(List<ColumnMapping> others) {
         return new TableMapping(
-                relationOid, source, database, table, others, key, meta, settings, filter);
+                relationOid, source, database, table, others, key, meta, settings, filter, append);
+    }
+
+    /** The same, keeping every version or not. */
+    public TableMapping withAppend(boolean other) {
+        return new TableMapping(
+                relationOid, source, database, table, columns, key, meta, settings, filter, other);
     }
 
     /** The same with the salt of hashed columns, which is not pinned. */
@@ -173,6 +181,28 @@ public record TableMapping(
         return key.stream().map(number -> column(number).name()).toList();
     }
 
+    /** What the table is ordered by: the key, and the version where every version stays. */
+    public List<String> orderNames() {
+        if (!append) {
+            return keyNames();
+        }
+        List<String> names = new ArrayList<>(keyNames());
+        names.add(meta.version());
+        return names;
+    }
+
+    /** Whether a table that is there keeps every version, whatever else it is. */
+    public static boolean keepsVersions(@Nullable TableShape there) {
+        if (there == null || !there.engine().endsWith("ReplacingMergeTree")) {
+            return false;
+        }
+        return there.columns().stream()
+                .anyMatch(column ->
+                        column.name().matches("_+version")
+                                && column.type().equals(VERSION.print())
+                                && (", " + there.sortingKey()).endsWith(", " + column.name()));
+    }
+
     /** The types of {@link #keyNames()}. */
     public List<ClickHouseType> keyTypes() {
         if (isKeyless()) {
@@ -204,12 +234,16 @@ public record TableMapping(
                         tableName,
                         definitions(),
                         engine(),
-                        keyNames(),
+                        orderNames(),
                         settings,
                         comment));
     }
 
+    /** A merge leaves one of the copies of the same version; versions are not merged. */
     private String engine() {
+        if (append) {
+            return "ReplacingMergeTree";
+        }
         return "ReplacingMergeTree("
                 + Ddl.identifier(meta.version())
                 + ", "
@@ -222,7 +256,14 @@ public record TableMapping(
         List<String> names = blockNames();
         List<ClickHouseType> types = blockTypes();
         for (int i = 0; i < names.size(); i++) {
-            all.add(new ColumnDefinition(names.get(i), types.get(i).print()));
+            String type = types.get(i).print();
+            boolean marked = append && names.get(i).equals(meta.version());
+            all.add(
+                    new ColumnDefinition(
+                            names.get(i),
+                            marked
+                                    ? type + " COMMENT " + Ddl.literal(ShapeDigest.comment(this))
+                                    : type));
         }
         String version = Ddl.identifier(meta.version());
         all.add(
@@ -234,6 +275,34 @@ public record TableMapping(
                         meta.lsn(),
                         "UInt64 ALIAS bitAnd(toUInt64(" + version + "), 18446744073709551614)"));
         return all;
+    }
+
+    /**
+     * The newest version of each key, as what follows FROM, deletions among them. Reads in the
+     * table's order, from its end.
+     *
+     * @param from the table, as SQL
+     * @param condition on the key; empty: none
+     */
+    public String newestVersions(String from, String condition) {
+        return newestVersions(from, condition, keyNames(), meta.version());
+    }
+
+    /** The same of a table with this key. */
+    public static String newestVersions(
+            String from, String condition, List<String> key, String version) {
+        String order =
+                Stream.concat(key.stream(), Stream.of(version))
+                        .map(name -> Ddl.identifier(name) + " DESC")
+                        .collect(Collectors.joining(", "));
+        return "(SELECT * FROM "
+                + from
+                + (condition.isEmpty() ? "" : " WHERE " + condition)
+                + " ORDER BY "
+                + order
+                + " LIMIT 1 BY "
+                + key.stream().map(Ddl::identifier).collect(Collectors.joining(", "))
+                + ")";
     }
 
     /**

@@ -129,7 +129,8 @@ final class TableAlterationTest {
                                 database,
                                 mapping,
                                 to,
-                                after.shape());
+                                after.shape(),
+                                new TableAlteration.Comments("", () -> {}));
                 case ShapeChange.Load _, ShapeChange.HeldBack _ -> throw new AssertionError(change);
             }
         }

@@ -225,6 +225,9 @@ final class SchemaRun implements AutoCloseable {
     }
 
     private void checkTarget(SchemaCase judged, List<String> wrong) {
+        if (Boolean.getBoolean("walshadow.append")) {
+            return; // they count what the newest versions are
+        }
         for (SchemaCase.TargetCheck check : judged.targetChecks()) {
             String query = check.query().replace("$S", judged.schema());
             // each shard has some of the rows that are counted
