@@ -57,7 +57,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         tellOthers(occasion, changes);
         long position = occasion.position();
         List<RelationChange> selected = new ArrayList<>();
-        for (DescriptorLog.Change change : changes) {
+        for (DescriptorLog.Change change : withPartitions(changes, position)) {
             RelationDescriptor before = selected(change.before(), position - 1);
             RelationDescriptor after = selected(change.after(), position);
             if (before != null || after != null) {
@@ -70,6 +70,41 @@ final class ReplicatedTables implements CatalogCapture.Changes {
             }
         }
         hand(position, occasion.firstLsn(), selected);
+    }
+
+    /**
+     * With the partitions that are selected from here on, or are not any more, because of what
+     * became of a partitioned table above them: they have not changed themselves.
+     */
+    private List<DescriptorLog.Change> withPartitions(
+            List<DescriptorLog.Change> changes, long position) {
+        if (changes.stream().noneMatch(ReplicatedTables::changesPlace)) {
+            return changes;
+        }
+        Set<Long> told = new HashSet<>();
+        for (DescriptorLog.Change change : changes) {
+            RelationDescriptor either = Objects.requireNonNullElse(change.after(), change.before());
+            told.add(key(either.databaseOid(), either.oid()));
+        }
+        List<DescriptorLog.Change> all = new ArrayList<>(changes);
+        for (RelationDescriptor leaf : log.active(position)) {
+            if (leaf.partition()
+                    && !told.contains(key(leaf.databaseOid(), leaf.oid()))
+                    && selects(leaf, position) != selects(leaf, position - 1)) {
+                all.add(new DescriptorLog.Change(leaf, leaf));
+            }
+        }
+        return all;
+    }
+
+    /** A partitioned table was renamed, attached or detached. */
+    private static boolean changesPlace(DescriptorLog.Change change) {
+        RelationDescriptor before = change.before();
+        RelationDescriptor after = change.after();
+        return before != null
+                && after != null
+                && after.kind() == 'p'
+                && (before.parentOid() != after.parentOid() || !before.name().equals(after.name()));
     }
 
     @Override
@@ -220,7 +255,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
             tellOthers(occasion, changes);
             long position = occasion.position();
             List<RelationChange> selected = new ArrayList<>();
-            for (DescriptorLog.Change change : changes) {
+            for (DescriptorLog.Change change : withPartitions(changes, position)) {
                 RelationDescriptor before = selected(change.before(), position - 1);
                 RelationDescriptor after = selected(change.after(), position);
                 if (after != null && (before == null || differs(before, after))) {
