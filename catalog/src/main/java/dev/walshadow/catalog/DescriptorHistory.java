@@ -4,9 +4,11 @@ import dev.walshadow.postgres.RelationLocator;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,18 +23,23 @@ public record DescriptorHistory(long systemIdentifier, List<Change> changes) {
      *
      * @param before null if the log did not know it before
      * @param after null if it was dropped
+     * @param unread its shape changed into one that was not read; {@code after} is the one before
      */
     public record Change(
             long lsn,
             int databaseOid,
             @Nullable RelationDescriptor before,
             @Nullable RelationDescriptor after,
+            boolean unread,
             String what) {
         /** The name that it had, or has since. */
         public RelationDescriptor relation() {
             return after != null ? after : Objects.requireNonNull(before);
         }
     }
+
+    private static final String UNREAD =
+            "changed while it is left out: columns and keys are read when they are needed";
 
     private record Key(int databaseOid, int relationOid) {}
 
@@ -53,33 +60,27 @@ public record DescriptorHistory(long systemIdentifier, List<Change> changes) {
         return new DescriptorHistory(owner, reading.changes);
     }
 
-    /** Every relation's newest shape, in no order; dropped ones are not among them. */
-    public List<RelationDescriptor> newest() {
-        Map<Key, @Nullable RelationDescriptor> newest = new HashMap<>();
+    /** Every relation's last change, in no order; dropped ones are not among them. */
+    public List<Change> newest() {
+        Map<Key, Change> newest = new HashMap<>();
         for (Change change : changes) {
-            newest.put(new Key(change.databaseOid(), change.relation().oid()), change.after());
+            newest.put(new Key(change.databaseOid(), change.relation().oid()), change);
         }
-        List<RelationDescriptor> present = new ArrayList<>();
-        newest.values()
-                .forEach(relation -> {
-                    if (relation != null) {
-                        present.add(relation);
-                    }
-                });
-        return present;
+        return newest.values().stream().filter(change -> change.after() != null).toList();
     }
 
     private static final class Reading implements DescriptorLogFile.FrameSink {
         private final DescriptorPool pool = new DescriptorPool();
         private final Map<Key, RelationDescriptor> known = new HashMap<>();
         private final List<Change> changes = new ArrayList<>();
+        private final Set<Key> unread = new HashSet<>();
         private long first;
 
         @Override
         public void frame(byte[] bytes, int offset, int length) {
             DescriptorLog.Frame frame = DescriptorLog.Frame.read(bytes, offset, length, pool);
             long lsn = frame.lsn();
-            first = first == 0 ? lsn : first;
+            first = first == 0 && !frame.present().isEmpty() ? lsn : first;
             for (DescriptorLog.Dropped dropped : frame.dropped()) {
                 drop(lsn, dropped);
             }
@@ -89,16 +90,28 @@ public record DescriptorHistory(long systemIdentifier, List<Change> changes) {
                 String what =
                         before == null
                                 ? lsn == first ? "known from here on" : "created"
-                                : difference(before, relation);
-                changes.add(new Change(lsn, relation.databaseOid(), before, relation, what));
+                                : (unread.remove(key) ? "read again: " : "")
+                                        + difference(before, relation);
+                changes.add(new Change(lsn, relation.databaseOid(), before, relation, false, what));
+            }
+            frame.unread().forEach(debtor -> changeUnread(lsn, debtor));
+        }
+
+        private void changeUnread(long lsn, OwedShapes.Debtor debtor) {
+            Key key = new Key(debtor.databaseOid(), debtor.relationOid());
+            RelationDescriptor relation = known.get(key);
+            if (relation != null) {
+                unread.add(key);
+                changes.add(new Change(lsn, key.databaseOid(), relation, relation, true, UNREAD));
             }
         }
 
         private void drop(long lsn, DescriptorLog.Dropped dropped) {
             Key key = new Key(dropped.databaseOid(), dropped.relationOid());
             RelationDescriptor before = known.remove(key);
+            unread.remove(key);
             if (before != null) {
-                changes.add(new Change(lsn, key.databaseOid(), before, null, "dropped"));
+                changes.add(new Change(lsn, key.databaseOid(), before, null, false, "dropped"));
             }
         }
 

@@ -16,8 +16,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which shape each relation had at which WAL position, durably.
  *
- * <p>One writer, the WAL pump: {@link #append} and {@link #compact}. Any thread reads without
- * locks: the histories are immutable arrays in concurrent maps, and a reader asks only for
+ * <p>A shape that a commit changed and that nobody has read is <em>owed</em>: what the log has of
+ * it is what it was before. Relations that are owed keep name, schema, partitioned table and
+ * storage; nobody may take their columns or keys for true.
+ *
+ * <p>One writer, the WAL pump: {@link #append}, {@link #owe} and {@link #compact}. Any thread reads
+ * without locks: the histories are immutable arrays in concurrent maps, and a reader asks only for
  * positions whose capture has returned (I2). The whole log is in memory; equal types, columns and
  * names are one object.
  */
@@ -30,6 +34,7 @@ public final class DescriptorLog implements AutoCloseable {
     private final DescriptorLogFile file;
     private final ConcurrentHashMap<Key, History> byOid = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<RelationLocator, History> byLocator = new ConcurrentHashMap<>();
+    private final OwedShapes owed = new OwedShapes();
     private DescriptorPool pool = new DescriptorPool();
     private volatile long lastLsn;
 
@@ -98,21 +103,17 @@ public final class DescriptorLog implements AutoCloseable {
      *
      * @param validFromLsn not below {@link #lastLsn()}
      * @param present relations of any database; those that equal the newest known version cost
-     *     nothing
+     *     nothing, unless they were owed
      */
     public void append(
             long validFromLsn,
             Collection<RelationDescriptor> present,
             Collection<Dropped> dropped) {
-        Invariant.check(
-                validFromLsn >= lastLsn,
-                "a capture at "
-                        + Lsn.format(validFromLsn)
-                        + " is not older than the log's last at "
-                        + Lsn.format(lastLsn));
+        requireInOrder(validFromLsn);
         List<RelationDescriptor> changed = new ArrayList<>();
         for (RelationDescriptor relation : present) {
-            if (!relation.equals(newest(relation.databaseOid(), relation.oid()))) {
+            if (!relation.equals(newest(relation.databaseOid(), relation.oid()))
+                    || isOwed(relation, Long.MAX_VALUE)) {
                 changed.add(pool.pooled(relation));
             }
         }
@@ -123,9 +124,61 @@ public final class DescriptorLog implements AutoCloseable {
             }
         }
         ByteBuilder body = new ByteBuilder(256);
-        encodeBody(validFromLsn, changed, gone, body);
+        encodeBody(validFromLsn, changed, gone, List.of(), body);
         file.append(body);
-        apply(validFromLsn, changed, gone);
+        apply(new Frame(validFromLsn, changed, gone, List.of()));
+    }
+
+    private void requireInOrder(long lsn) {
+        Invariant.check(
+                lsn >= lastLsn,
+                "a capture at "
+                        + Lsn.format(lsn)
+                        + " is not older than the log's last at "
+                        + Lsn.format(lastLsn));
+    }
+
+    /**
+     * Notes that a commit changed the shapes of these relations and that nobody has read them;
+     * durable on return. Called by the WAL pump only.
+     *
+     * @param relations known ones
+     */
+    public void owe(long lsn, int databaseOid, Collection<Integer> relations) {
+        requireInOrder(lsn);
+        List<OwedShapes.Debtor> unread =
+                relations.stream().map(oid -> new OwedShapes.Debtor(databaseOid, oid)).toList();
+        for (OwedShapes.Debtor each : unread) {
+            Invariant.check(
+                    newest(databaseOid, each.relationOid()) != null, "what is owed is known");
+        }
+        ByteBuilder body = new ByteBuilder(64);
+        encodeBody(lsn, List.of(), List.of(), unread, body);
+        file.append(body);
+        apply(new Frame(lsn, List.of(), List.of(), unread));
+    }
+
+    /**
+     * Whether the relation's columns and keys at {@code lsn} must not be taken from the log: a
+     * commit changed them, and they were not read before a later position, or not at all.
+     */
+    public boolean isOwed(RelationDescriptor relation, long lsn) {
+        return owed.isOwed(relation.databaseOid(), relation.oid(), lsn);
+    }
+
+    /** The relations of a database that are owed now. */
+    public List<Integer> owed(int databaseOid) {
+        return owed.of(databaseOid);
+    }
+
+    /** Whether any is. */
+    public boolean owesShapes() {
+        return !owed.isEmpty();
+    }
+
+    /** Whether {@link #isOwed} is true of any relation at {@code lsn}. */
+    public boolean owesShapes(long lsn) {
+        return owed.isAnyOwed(lsn);
     }
 
     private @Nullable RelationDescriptor newest(int databaseOid, int oid) {
@@ -137,6 +190,7 @@ public final class DescriptorLog implements AutoCloseable {
             long validFromLsn,
             List<RelationDescriptor> present,
             List<Dropped> dropped,
+            List<OwedShapes.Debtor> unread,
             ByteBuilder out) {
         out.putLong(validFromLsn);
         out.putInt(dropped.size() * 2);
@@ -145,15 +199,25 @@ public final class DescriptorLog implements AutoCloseable {
             out.putInt(each.relationOid());
         }
         DescriptorFormat.encode(present, out);
+        if (!unread.isEmpty()) {
+            out.putInt(unread.size() * 2);
+            for (OwedShapes.Debtor each : unread) {
+                out.putInt(each.databaseOid());
+                out.putInt(each.relationOid());
+            }
+        }
     }
 
     private void readFrame(byte[] bytes, int offset, int length) {
-        Frame frame = Frame.read(bytes, offset, length, pool);
-        apply(frame.lsn(), frame.present(), frame.dropped());
+        apply(Frame.read(bytes, offset, length, pool));
     }
 
     /** What one frame holds. */
-    record Frame(long lsn, List<RelationDescriptor> present, List<Dropped> dropped) {
+    record Frame(
+            long lsn,
+            List<RelationDescriptor> present,
+            List<Dropped> dropped,
+            List<OwedShapes.Debtor> unread) {
         static Frame read(byte[] bytes, int offset, int length, DescriptorPool pool) {
             DescriptorReader reader = new DescriptorReader(bytes, offset, length, pool);
             long lsn = reader.longNumber();
@@ -163,19 +227,30 @@ public final class DescriptorLog implements AutoCloseable {
                 dropped.add(new Dropped(numbers.get(i), numbers.get(i + 1)));
             }
             List<RelationDescriptor> present = reader.relations();
+            List<OwedShapes.Debtor> unread = new ArrayList<>();
+            if (!reader.isAtEnd()) {
+                List<Integer> debtors = reader.numbers();
+                for (int i = 0; i + 1 < debtors.size(); i += 2) {
+                    unread.add(new OwedShapes.Debtor(debtors.get(i), debtors.get(i + 1)));
+                }
+            }
             reader.expectEnd();
-            return new Frame(lsn, present, dropped);
+            return new Frame(lsn, present, dropped, unread);
         }
     }
 
-    private void apply(long lsn, List<RelationDescriptor> present, List<Dropped> dropped) {
-        for (Dropped each : dropped) {
+    private void apply(Frame frame) {
+        long lsn = frame.lsn();
+        List<RelationDescriptor> present = frame.present();
+        for (Dropped each : frame.dropped()) {
+            owed.settle(each.databaseOid(), each.relationOid(), lsn);
             leave(newest(each.databaseOid(), each.relationOid()), lsn);
             put(byOid, new Key(each.databaseOid(), each.relationOid()), lsn, null);
         }
         // first every storage that was left, then every storage that is occupied: two relations
         // can have exchanged theirs
         for (RelationDescriptor relation : present) {
+            owed.settle(relation.databaseOid(), relation.oid(), lsn);
             leave(newest(relation.databaseOid(), relation.oid()), lsn);
         }
         for (RelationDescriptor relation : present) {
@@ -183,6 +258,9 @@ public final class DescriptorLog implements AutoCloseable {
             if (relation.locator() != null) {
                 put(byLocator, relation.locator(), lsn, relation);
             }
+        }
+        for (OwedShapes.Debtor each : frame.unread()) {
+            owed.owe(each.databaseOid(), each.relationOid(), lsn);
         }
         lastLsn = lsn;
     }
@@ -288,6 +366,7 @@ public final class DescriptorLog implements AutoCloseable {
         }
         prune(byOid, floorLsn);
         prune(byLocator, floorLsn);
+        owed.forget(floorLsn);
         rewrite();
         repool();
     }
@@ -304,29 +383,37 @@ public final class DescriptorLog implements AutoCloseable {
     }
 
     /** One capture of one database, as the file is written anew. */
-    private record Capture(List<RelationDescriptor> present, List<Dropped> dropped) {
+    private record Capture(
+            List<RelationDescriptor> present,
+            List<Dropped> dropped,
+            List<OwedShapes.Debtor> unread) {
         Capture() {
-            this(new ArrayList<>(), new ArrayList<>());
+            this(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
         }
     }
 
+    private static Capture capture(
+            Map<Long, Map<Integer, Capture>> captures, long lsn, int databaseOid) {
+        return captures.computeIfAbsent(lsn, _ -> new TreeMap<>())
+                .computeIfAbsent(databaseOid, _ -> new Capture());
+    }
+
     private void rewrite() {
-        TreeMap<Long, TreeMap<Integer, Capture>> captures = new TreeMap<>();
+        Map<Long, Map<Integer, Capture>> captures = new TreeMap<>();
         byOid.forEach((key, history) ->
                 history.forEach((lsn, relation) -> {
-                    Capture capture =
-                            captures.computeIfAbsent(lsn, at -> new TreeMap<>())
-                                    .computeIfAbsent(key.databaseOid(), of -> new Capture());
+                    Capture capture = capture(captures, lsn, key.databaseOid());
                     if (relation == null) {
                         capture.dropped().add(new Dropped(key.databaseOid(), key.relationOid()));
                     } else {
                         capture.present().add(relation);
                     }
                 }));
+        owed.forEach((debtor, from) ->
+                capture(captures, from, debtor.databaseOid()).unread().add(debtor));
         // the last position stays known although nothing may have happened there
         if (lastLsn != 0) {
-            TreeMap<Integer, Capture> last =
-                    captures.computeIfAbsent(lastLsn, at -> new TreeMap<>());
+            Map<Integer, Capture> last = captures.computeIfAbsent(lastLsn, at -> new TreeMap<>());
             if (last.isEmpty()) {
                 last.put(0, new Capture());
             }
@@ -334,11 +421,12 @@ public final class DescriptorLog implements AutoCloseable {
         ByteBuilder frames = new ByteBuilder(1 << 16);
         ByteBuilder body = new ByteBuilder(1 << 12);
         int count = 0;
-        for (Map.Entry<Long, TreeMap<Integer, Capture>> at : captures.entrySet()) {
+        for (Map.Entry<Long, Map<Integer, Capture>> at : captures.entrySet()) {
             for (Map.Entry<Integer, Capture> of : at.getValue().entrySet()) {
                 body.clear();
                 Capture capture = of.getValue();
-                encodeBody(at.getKey(), capture.present(), capture.dropped(), body);
+                encodeBody(
+                        at.getKey(), capture.present(), capture.dropped(), capture.unread(), body);
                 DescriptorLogFile.putFrame(body, frames, count++);
             }
         }

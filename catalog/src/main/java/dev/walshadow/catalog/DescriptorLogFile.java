@@ -66,6 +66,7 @@ final class DescriptorLogFile implements AutoCloseable {
             DescriptorLogFile file = new DescriptorLogFile(path, systemIdentifier, channel);
             try {
                 file.read(bytes, sink);
+                file.upgrade(bytes);
             } catch (IOException | WalshadowException e) {
                 channel.close();
                 throw e;
@@ -117,12 +118,13 @@ final class DescriptorLogFile implements AutoCloseable {
                             + Integer.toUnsignedString(version)
                             + ". Run that version; nothing was changed.");
         }
-        if (version != DescriptorLogLayout.VERSION) {
+        if (Integer.compareUnsigned(version, DescriptorLogLayout.OLDEST_VERSION) < 0) {
             throw new ConfigurationException(
                     CatalogCodes.LOG_TOO_OLD,
                     path
                             + " was written by an older walshadow: expected format version "
-                            + DescriptorLogLayout.VERSION
+                            + DescriptorLogLayout.OLDEST_VERSION
+                            + " or later"
                             + ", found "
                             + Integer.toUnsignedString(version)
                             + ". Run that version, or begin anew with an empty state directory;"
@@ -178,6 +180,18 @@ final class DescriptorLogFile implements AutoCloseable {
             at = (int) Math.min(bytes.length, at + DescriptorLogLayout.frameLength(length));
         }
         return new Scan(frames, at);
+    }
+
+    /** An older version must not read what is appended from now on. */
+    private void upgrade(byte[] bytes) {
+        int version = LittleEndian.getInt(bytes, DescriptorLogLayout.VERSION_AT);
+        if (version != DescriptorLogLayout.VERSION) {
+            int begin = DescriptorLogLayout.HEADER_LENGTH;
+            ByteBuilder frames = new ByteBuilder((int) position);
+            frames.putBytes(bytes, begin, (int) Math.min(position, bytes.length) - begin);
+            frames.putZeros((int) position - begin - frames.length());
+            replace(frames, nextNumber);
+        }
     }
 
     /** A torn append can have lost the padding of a frame that is good otherwise. */

@@ -197,6 +197,10 @@ final class DescriptorReader {
         }
     }
 
+    boolean isAtEnd() {
+        return at == end;
+    }
+
     void expectEnd() {
         if (at != end) {
             throw malformed("the end, found " + (end - at) + " more bytes");

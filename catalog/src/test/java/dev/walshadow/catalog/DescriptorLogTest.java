@@ -229,7 +229,7 @@ final class DescriptorLogTest {
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("newer");
         byte[] older = bytes.clone();
-        older[8]--;
+        older[8] = (byte) (DescriptorLogLayout.OLDEST_VERSION - 1);
         Files.write(file(), older);
         assertThatThrownBy(this::open)
                 .isInstanceOf(ConfigurationException.class)
@@ -241,6 +241,131 @@ final class DescriptorLogTest {
             assertThatThrownBy(this::open).as("byte %d", at).isNotNull();
             assertThat(Files.readAllBytes(file())).isEqualTo(damaged);
         }
+    }
+
+    @Test
+    void owesAShapeFromItsChangeUntilItIsReadOrGone() {
+        RelationDescriptor table = table(100, 100, "id");
+        RelationDescriptor other = table(200, 200, "id");
+        try (DescriptorLog log = open()) {
+            log.append(1_000, List.of(table, other), List.of(), DATABASE);
+            assertThat(log.owesShapes()).isFalse();
+            log.owe(2_000, DATABASE, List.of(100, 200));
+            log.owe(2_500, DATABASE, List.of(100));
+            assertThat(log.lastLsn()).isEqualTo(2_500);
+            assertThat(log.changesAt(2_000)).isEmpty();
+        }
+        try (DescriptorLog log = open()) {
+            assertThat(log.lastLsn()).isEqualTo(2_500);
+            assertThat(log.owed(DATABASE)).containsExactly(100, 200);
+            assertThat(log.isOwed(table, Long.MAX_VALUE)).isTrue();
+            assertThat(log.isOwed(table, 1_500)).as("nobody knows what is next").isTrue();
+            assertThat(log.find(locator(100), 3_000)).isEqualTo(table);
+            // an equal shape is news
+            log.append(3_000, List.of(table), List.of(200), DATABASE);
+            assertThat(log.changesAt(3_000))
+                    .containsExactlyInAnyOrder(
+                            new DescriptorLog.Change(table, table),
+                            new DescriptorLog.Change(other, null));
+        }
+        try (DescriptorLog log = open()) {
+            assertThat(log.owesShapes()).isFalse();
+            assertThat(log.owed(DATABASE)).isEmpty();
+            assertThat(log.isOwed(table, 2_999)).isTrue();
+            assertThat(log.isOwed(table, 3_000)).isFalse();
+            assertThat(log.isOwed(other, 3_000)).isFalse();
+            assertThatThrownBy(() -> log.owe(4_000, DATABASE, List.of(200)))
+                    .isInstanceOf(BrokenInvariantError.class);
+        }
+    }
+
+    @Test
+    void compactionKeepsWhatIsOwedAtAndAboveTheFloor() {
+        RelationDescriptor table = table(100, 100, "id");
+        RelationDescriptor other = table(200, 200, "id");
+        RelationDescriptor third = table(300, 300, "id");
+        try (DescriptorLog log = open()) {
+            log.append(1, List.of(table, other, third), List.of(), DATABASE);
+            log.owe(2, DATABASE, List.of(100, 200, 300));
+            log.append(3, List.of(other), List.of(), DATABASE);
+            for (int lsn = 4; lsn < 20; lsn++) {
+                log.append(lsn, List.of(table(400, lsn, "id")), List.of(), DATABASE);
+            }
+            log.append(20, List.of(third), List.of(), DATABASE);
+            // a change that is read at its own position was never unknown
+            log.owe(21, DATABASE, List.of(400));
+            log.append(21, List.of(table(400, 19, "id", "note")), List.of(), DATABASE);
+            log.compact(15);
+            checkOwed(log, table, other, third);
+        }
+        try (DescriptorLog log = open()) {
+            checkOwed(log, table, other, third);
+            log.compact(21);
+        }
+        try (DescriptorLog log = open()) {
+            assertThat(log.owed(DATABASE)).containsExactly(100);
+            assertThat(log.isOwed(third, 19)).isFalse();
+        }
+    }
+
+    private static void checkOwed(
+            DescriptorLog log,
+            RelationDescriptor still,
+            RelationDescriptor read,
+            RelationDescriptor until) {
+        assertThat(log.owed(DATABASE)).containsExactly(100);
+        assertThat(log.isOwed(still, Long.MAX_VALUE)).isTrue();
+        assertThat(log.isOwed(read, 15)).isFalse();
+        assertThat(log.isOwed(until, 19)).isTrue();
+        assertThat(log.isOwed(until, 20)).isFalse();
+        assertThat(log.isOwed(table(400, 19, "id"), 20)).isFalse();
+        assertThat(log.find(DATABASE, 100, 21)).isEqualTo(still);
+    }
+
+    @Test
+    void readsAnOlderVersionsFileAndKeepsThatVersionFromReadingIt() throws IOException {
+        RelationDescriptor table = table(100, 100, "id");
+        try (DescriptorLog log = open()) {
+            log.append(1_000, List.of(table), List.of(), DATABASE);
+        }
+        byte[] now = Files.readAllBytes(file());
+        byte[] before = now.clone();
+        byte[] header = DescriptorLogLayout.header(SYSTEM, DescriptorLogLayout.OLDEST_VERSION);
+        System.arraycopy(header, 0, before, 0, header.length);
+        Files.write(file(), before);
+        assertThat(DescriptorHistory.read(folder).newest()).hasSize(1);
+        assertThat(file()).hasBinaryContent(before);
+        try (DescriptorLog log = open()) {
+            assertThat(log.find(DATABASE, 100, 1_000)).isEqualTo(table);
+            assertThat(file()).hasBinaryContent(now);
+            log.owe(2_000, DATABASE, List.of(100));
+        }
+        try (DescriptorLog log = open()) {
+            assertThat(log.owed(DATABASE)).containsExactly(100);
+        }
+    }
+
+    @Test
+    void tellsPeopleWhatChangedUnread() {
+        RelationDescriptor table = table(100, 100, "id");
+        RelationDescriptor wider = table(100, 100, "id", "note");
+        try (DescriptorLog log = open()) {
+            log.append(1_000, List.of(table), List.of(), DATABASE);
+            log.owe(2_000, DATABASE, List.of(100));
+            assertThat(DescriptorHistory.read(folder).newest())
+                    .singleElement()
+                    .matches(DescriptorHistory.Change::unread);
+            log.append(3_000, List.of(wider), List.of(), DATABASE);
+        }
+        List<DescriptorHistory.Change> changes = DescriptorHistory.read(folder).changes();
+        assertThat(changes)
+                .extracting(DescriptorHistory.Change::unread)
+                .containsExactly(false, true, false);
+        assertThat(changes.get(1).what()).contains("left out");
+        assertThat(changes.get(2).what()).startsWith("read again").contains("note");
+        assertThat(DescriptorHistory.read(folder).newest())
+                .singleElement()
+                .matches(change -> !change.unread() && wider.equals(change.after()));
     }
 
     /** The model: what stood in each place, per position. */

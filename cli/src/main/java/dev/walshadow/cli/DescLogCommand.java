@@ -156,7 +156,7 @@ final class DescLogCommand implements Callable<Integer> {
                 database,
                 change.what());
         RelationDescriptor after = change.after();
-        if (after != null) {
+        if (after != null && !change.unread()) {
             out.println("             " + columns(after));
         }
     }

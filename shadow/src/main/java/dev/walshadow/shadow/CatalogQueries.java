@@ -265,6 +265,10 @@ final class CatalogQueries {
     static final String NAMESPACES =
             "SELECT oid, nspname FROM pg_catalog.pg_namespace ORDER BY oid";
 
+    /** 1 index, 2 its table. */
+    static final String INDEXES =
+            "SELECT indexrelid, indrelid FROM pg_catalog.pg_index WHERE indexrelid >= 16384";
+
     /** 1 relation, 2 tablespace, 3 database (0: shared), 4 relation number. */
     static final String REWRITTEN_CATALOGS =
             """

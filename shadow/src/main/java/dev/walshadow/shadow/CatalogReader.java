@@ -73,6 +73,12 @@ public final class CatalogReader {
                 row -> new NamespaceInfo(oid(row, 1), string(row, 2)));
     }
 
+    /** Of the session's database, those of users' tables. */
+    public List<IndexInfo> indexes(Connection session) throws SQLException {
+        return rows(
+                session, CatalogQueries.INDEXES, row -> new IndexInfo(oid(row, 1), oid(row, 2)));
+    }
+
     /** Of the session's database, shared ones included: the filter's seed. */
     public List<RewrittenCatalog> rewrittenCatalogs(Connection session) throws SQLException {
         return rows(

@@ -14,6 +14,7 @@ public final class CatalogBoundary {
     private int databaseOid;
     private long catalogs;
     private int[] relations = new int[16];
+    private int[] tables = new int[16];
     private int relationCount;
     private boolean allRelations;
     private boolean neverCaptured;
@@ -43,6 +44,7 @@ public final class CatalogBoundary {
         copy.clear(xid, commitLsn, nextLsn, databaseOid, catalogs);
         copy.replayLsn = replayLsn;
         copy.relations = Arrays.copyOf(relations, relations.length);
+        copy.tables = Arrays.copyOf(tables, tables.length);
         copy.relationCount = relationCount;
         copy.allRelations = allRelations;
         copy.neverCaptured = neverCaptured;
@@ -54,8 +56,9 @@ public final class CatalogBoundary {
     /**
      * @param never it is known to be of a kind that is not captured
      * @param noKey it is known to have no row in pg_index that belongs to a shape
+     * @param table whose index it is known to be; 0: of none that is known
      */
-    void addRelation(int oid, boolean never, boolean noKey) {
+    void addRelation(int oid, boolean never, boolean noKey, int table) {
         neverCaptured &= never;
         noKeys &= noKey;
         if (oid == 0) {
@@ -69,7 +72,9 @@ public final class CatalogBoundary {
         }
         if (relationCount == relations.length) {
             relations = Arrays.copyOf(relations, relationCount * 2);
+            tables = Arrays.copyOf(tables, relationCount * 2);
         }
+        tables[relationCount] = table;
         relations[relationCount++] = oid;
     }
 
@@ -136,6 +141,11 @@ public final class CatalogBoundary {
         return relations[i];
     }
 
+    /** The table of which this relation is an index; 0 if that is not known. */
+    public int tableOf(int i) {
+        return tables[i];
+    }
+
     /** Whether a relcache message names this relation; it may not be there after the commit. */
     public boolean names(int relationOid) {
         for (int i = 0; i < relationCount; i++) {
@@ -186,6 +196,25 @@ public final class CatalogBoundary {
      */
     public boolean mayBeIndexesOnly() {
         return !mayChange((Catalogs.SHAPES & ~Catalogs.CLASS_CHANGED) | Catalogs.CAPTURED_LOCKED);
+    }
+
+    /**
+     * Whether the transaction can have changed no shapes but those of the relations that it names,
+     * and nothing there about names, schemas, partitions or storage: it created, dropped and moved
+     * nothing but indexes. A pg_class UPDATE that does not show it is of an index, unless a
+     * captured relation was locked as for a change of its own row.
+     */
+    public boolean mayBeInPlaceOnly() {
+        long moved = Catalogs.CLASS_MOVED | Catalogs.CAPTURED_LOCKED;
+        return (catalogs & Catalogs.NOT_IN_PLACE) == 0
+                && (catalogs & moved) != moved
+                && !allRelations
+                && !unseen;
+    }
+
+    /** Rows of pg_index were updated: an index may have become a key, or have ceased to be one. */
+    public boolean updatesIndexes() {
+        return (catalogs & Catalogs.INDEX_UPDATED) != 0;
     }
 
     private boolean mayChange(long shapes) {

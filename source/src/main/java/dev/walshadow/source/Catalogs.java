@@ -69,6 +69,17 @@ public final class Catalogs {
     /** In every entry since the bits above exist: without it they are not known. */
     static final long TOLD = 1 << 28;
 
+    /** A pg_index row was updated. */
+    static final long INDEX_UPDATED = 1 << 29;
+
+    /** A pg_class row was updated, maybe in what it is called or where it is stored. */
+    static final long CLASS_MOVED = 1 << 30;
+
+    /** In every entry since the two above exist. */
+    static final long TOLD_UPDATES = 1L << 31;
+
+    static final long TOLD_ALL = TOLD | TOLD_UPDATES;
+
     /** What no transaction does that is about relations only which are never captured. */
     static final long NOT_TEMPORARY =
             CLASS_INSERTED_CAPTURED | TYPE_UPDATED | ENUM | RANGE | NAMESPACE_CHANGED | DATABASE;
@@ -83,6 +94,20 @@ public final class Catalogs {
                     | CLASS_CHANGED
                     | ATTRIBUTE_CHANGED
                     | KEY_INSERTED
+                    | INHERITS
+                    | PARTITIONED_TABLE
+                    | ENUM
+                    | RANGE
+                    | TYPE_CHANGED
+                    | NAMESPACE_CHANGED
+                    | DATABASE;
+
+    /**
+     * What no transaction does that changes only what is known already, without its name, its place
+     * or its storage.
+     */
+    static final long NOT_IN_PLACE =
+            CLASS_INSERTED_CAPTURED
                     | INHERITS
                     | PARTITIONED_TABLE
                     | ENUM
@@ -111,6 +136,8 @@ public final class Catalogs {
                     | CLASS_CHANGED
                     | ATTRIBUTE_CHANGED
                     | INDEX_CHANGED
+                    | INDEX_UPDATED
+                    | CLASS_MOVED
                     | KEY_INSERTED
                     | CAPTURED_LOCKED
                     | TYPE_UPDATED;
@@ -119,6 +146,14 @@ public final class Catalogs {
     static final long TRACKED = BOUNDARY | TYPE | NAMESPACE;
 
     private Catalogs() {}
+
+    /** An entry of a snapshot: what an earlier version did not tell counts as done. */
+    static long resumed(long written) {
+        if ((written & TOLD) == 0) {
+            return written | ANY;
+        }
+        return (written & TOLD_UPDATES) == 0 ? written | INDEX_UPDATED | CLASS_MOVED : written;
+    }
 
     /** The bit of the catalog with this OID (also of an index or TOAST table: OTHER). */
     public static long bit(int catalogOid) {

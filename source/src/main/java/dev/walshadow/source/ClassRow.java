@@ -8,7 +8,8 @@ import dev.walshadow.postgres.wal.WalRecord;
  * The few columns of pg_class rows that the filter looks at. Not thread safe.
  *
  * <pre>
- * pg_class, fixed part: 0 oid  4 relname (64)  68 relnamespace ... 104 relallvisible
+ * pg_class, fixed part: 0 oid  4 relname (64)  68 relnamespace ... 88 relfilenode
+ *          92 reltablespace ... 104 relallvisible
  *   15-17: 108 reltoastrelid  112 relhasindex  113 relisshared  114 relpersistence
  *          115 relkind ... 127 relispartition  128 relrewrite
  *   18:    108 relallfrozen   112 reltoastrelid  116 relhasindex  117 relisshared
@@ -20,6 +21,10 @@ import dev.walshadow.postgres.wal.WalRecord;
  */
 final class ClassRow {
     private static final int OID = 0;
+
+    /** Behind reltablespace. */
+    private static final int END_OF_PLACE = 96;
+
     private static final int PERSISTENCE_15 = 114;
     private static final int PERSISTENCE_18 = 118;
 
@@ -57,16 +62,30 @@ final class ClassRow {
     }
 
     /**
+     * True if an UPDATE record proves that name, schema and storage stayed (ADD COLUMN, REPLICA
+     * IDENTITY).
+     */
+    boolean keepsPlace(WalRecord record, int block) {
+        return keptLength(record, block) >= END_OF_PLACE;
+    }
+
+    /**
      * True if an UPDATE record proves that no captured column changed (GRANT, SET of a storage
-     * parameter): the new row begins with that many bytes of the old one.
+     * parameter).
      */
     boolean keepsCapturedColumns(WalRecord record, int block) {
+        return keptLength(record, block) >= persistence + END_OF_CAPTURED;
+    }
+
+    /** With how many bytes of the old row the new one begins at least. */
+    private static int keptLength(WalRecord record, int block) {
         int flags = record.mainDataOffset() + HeapRecordLayout.UPDATE_FLAGS;
-        return record.hasData(block)
-                && record.dataLength(block) >= Short.BYTES
-                && record.mainDataLength() >= HeapRecordLayout.UPDATE_LENGTH
-                && (record.buffer()[flags] & HeapRecordLayout.XLH_UPDATE_PREFIX_FROM_OLD) != 0
-                && LittleEndian.getUnsignedShort(record.buffer(), record.dataOffset(block))
-                        >= persistence + END_OF_CAPTURED;
+        boolean told =
+                record.hasData(block)
+                        && record.dataLength(block) >= Short.BYTES
+                        && record.mainDataLength() >= HeapRecordLayout.UPDATE_LENGTH
+                        && (record.buffer()[flags] & HeapRecordLayout.XLH_UPDATE_PREFIX_FROM_OLD)
+                                != 0;
+        return told ? LittleEndian.getUnsignedShort(record.buffer(), record.dataOffset(block)) : 0;
     }
 }

@@ -87,6 +87,11 @@ public final class Filter {
         captured = relations;
     }
 
+    /** What a reader of the catalogs has seen at the last record so far. */
+    void knowIndex(int databaseOid, int indexOid, int tableOid) {
+        shapeless.know(databaseOid, indexOid, tableOid);
+    }
+
     void encodeState(ByteBuilder out) {
         state.encode(out);
     }
@@ -249,6 +254,9 @@ public final class Filter {
                         return;
                     }
                     catalogs |= changed(catalogs);
+                    if (operation != HeapRecordLayout.XLOG_HEAP_DELETE) {
+                        catalogs |= updated(record, block, catalogs);
+                    }
                     if ((catalogs & Catalogs.TYPE) != 0) {
                         catalogs |= Catalogs.TYPE_CHANGED;
                         catalogs |=
@@ -297,6 +305,15 @@ public final class Filter {
             changed |= Catalogs.INDEX_CHANGED;
         }
         return changed;
+    }
+
+    private long updated(WalRecord record, int block, long catalogs) {
+        boolean moved =
+                (catalogs & Catalogs.CLASS) != 0
+                        && ((catalogs & Catalogs.TRACKED) != Catalogs.CLASS
+                                || !shapeless.keepsPlace(record, block));
+        return (moved ? Catalogs.CLASS_MOVED : 0)
+                | ((catalogs & Catalogs.INDEX) != 0 ? Catalogs.INDEX_UPDATED : 0);
     }
 
     // ---- storage and databases -------------------------------------------------------------
@@ -436,7 +453,8 @@ public final class Filter {
                 boundary.addRelation(
                         relation,
                         shapeless.isNeverCaptured(databaseOid, relation),
-                        shapeless.isNoKey(databaseOid, relation));
+                        shapeless.isNoKey(databaseOid, relation),
+                        shapeless.tableOf(databaseOid, relation));
             }
         }
         atBoundary = boundary.mayChangeShapes();

@@ -60,7 +60,7 @@ final class FilterState {
 
     void write(int xid, long catalogs) {
         if (xid != 0) {
-            written.or(xid, catalogs | Catalogs.TOLD);
+            written.or(xid, catalogs | Catalogs.TOLD_ALL);
         }
     }
 
@@ -226,10 +226,7 @@ final class FilterState {
         tops.decode(in);
         XidMap then = new XidMap();
         then.decode(in);
-        then.forEach((xid, catalogs) -> {
-            boolean told = (catalogs & Catalogs.TOLD) != 0;
-            written.put(xid, told ? catalogs : catalogs | Catalogs.ANY);
-        });
+        then.forEach((xid, catalogs) -> written.put(xid, Catalogs.resumed(catalogs)));
         prepared.decode(in);
         newDatabases.decode(in);
         relationMaps.decode(in);

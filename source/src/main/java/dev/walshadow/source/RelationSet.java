@@ -30,7 +30,7 @@ final class RelationSet {
         relations.clear();
     }
 
-    private static long key(int databaseOid, int relationOid) {
+    static long key(int databaseOid, int relationOid) {
         return (long) databaseOid << 32 | Integer.toUnsignedLong(relationOid);
     }
 }

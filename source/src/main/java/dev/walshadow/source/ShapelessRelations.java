@@ -1,6 +1,7 @@
 package dev.walshadow.source;
 
 import dev.walshadow.postgres.wal.WalRecord;
+import java.util.LinkedHashMap;
 
 /**
  * Relations that were seen to be created and whose own rows in pg_class, pg_attribute and pg_index
@@ -9,6 +10,7 @@ import dev.walshadow.postgres.wal.WalRecord;
  * matters. Single-threaded.
  */
 final class ShapelessRelations {
+    private static final int INDEX_LIMIT = 1 << 18;
     private final ClassRow classRow;
     private final IndexRow indexRow = new IndexRow();
 
@@ -20,6 +22,9 @@ final class ShapelessRelations {
 
     /** What such indexes were made on: no indexes, so without rows in pg_index. */
     private final RelationSet indexed = new RelationSet();
+
+    /** The table of each known index. */
+    private final LinkedHashMap<Long, Integer> tables = new LinkedHashMap<>();
 
     ShapelessRelations(int majorVersion) {
         classRow = new ClassRow(majorVersion);
@@ -36,6 +41,7 @@ final class ShapelessRelations {
         neverCaptured.remove(databaseOid, oid);
         plainIndexes.remove(databaseOid, oid);
         indexed.remove(databaseOid, oid);
+        tables.remove(RelationSet.key(databaseOid, oid));
         if (classRow.isNeverCaptured()) {
             neverCaptured.add(databaseOid, oid);
             return 0;
@@ -53,6 +59,7 @@ final class ShapelessRelations {
         if (neverCaptured.contains(databaseOid, indexRow.indexOid())) {
             return 0;
         }
+        know(databaseOid, indexRow.indexOid(), indexRow.tableOid());
         if (indexRow.isUnique()) {
             plainIndexes.remove(databaseOid, indexRow.indexOid());
             return Catalogs.KEY_INSERTED;
@@ -60,6 +67,11 @@ final class ShapelessRelations {
         plainIndexes.add(databaseOid, indexRow.indexOid());
         indexed.add(databaseOid, indexRow.tableOid());
         return 0;
+    }
+
+    /** Whether an UPDATE of a pg_class row proves that it keeps name, schema and storage. */
+    boolean keepsPlace(WalRecord record, int block) {
+        return classRow.keepsPlace(record, block);
     }
 
     /** Whether an UPDATE of a pg_class row proves that it keeps what is captured. */
@@ -72,6 +84,20 @@ final class ShapelessRelations {
         neverCaptured.clear();
         plainIndexes.clear();
         indexed.clear();
+        tables.clear();
+    }
+
+    /** An index of this table; what was seen of its OID since comes first. */
+    void know(int databaseOid, int indexOid, int tableOid) {
+        tables.putIfAbsent(RelationSet.key(databaseOid, indexOid), tableOid);
+        if (tables.size() > INDEX_LIMIT) {
+            tables.pollFirstEntry();
+        }
+    }
+
+    /** The table of an index; 0 if it is not known to be one. */
+    int tableOf(int databaseOid, int relationOid) {
+        return tables.getOrDefault(RelationSet.key(databaseOid, relationOid), 0);
     }
 
     boolean isNeverCaptured(int databaseOid, int relationOid) {

@@ -150,6 +150,19 @@ public final class WalStream {
         filter.use(captured);
     }
 
+    /**
+     * That this is an index of that table by the catalogs as of the last record that was handed on.
+     * While a record is handed on, or between pushes.
+     */
+    public void knowIndex(int databaseOid, int indexOid, int tableOid) {
+        filter.knowIndex(databaseOid, indexOid, tableOid);
+    }
+
+    /** Whether the shadow's catalogs can be read between pushes. */
+    public boolean isReadable() {
+        return deferred.isEmpty() && !filter.isRelationMapInFlight();
+    }
+
     /** Where the next {@link #push} must begin: what to ask the source for after a reconnect. */
     public long nextLsn() {
         return received;

@@ -23,6 +23,10 @@ class CatalogBoundaryTest {
             temporary(wal);
             neverCaptured(wal);
             indexes(wal);
+            inPlace(wal);
+            if (major < 18) {
+                hidden(wal);
+            }
             rewritten(wal);
         }
     }
@@ -182,6 +186,75 @@ class CatalogBoundaryTest {
                 "create table leaf partition of root for values from (1) to (9)");
         wal.boundariesOf("checkpoint");
         assertThat(wal.boundariesOf("create index on root(id)")).isNotEmpty();
+    }
+
+    /** What of a table that is left out need not be read at once. */
+    private static void inPlace(LiveWal wal) throws Exception {
+        wal.execute(
+                "create table aside(id int not null, v text, n int not null)",
+                "insert into aside select i, 'v', i from generate_series(1, 9) i",
+                "create unique index before on aside(id)");
+        wal.boundariesOf("checkpoint");
+        int table = wal.oid("aside");
+        wal.stream().knowIndex(5, wal.oid("before"), table);
+        for (String sql :
+                List.of(
+                        "create unique index plain on aside(id)",
+                        "create unique index concurrently belated on aside(n)",
+                        "reindex index concurrently before",
+                        "reindex index concurrently belated",
+                        "alter table aside add primary key (id)",
+                        "alter table aside replica identity using index plain",
+                        "alter table aside replica identity default",
+                        "alter table aside add column a int",
+                        "alter table aside alter column v set not null",
+                        "alter table aside rename column a to b",
+                        "alter table aside drop column b",
+                        "alter table aside drop constraint aside_pkey",
+                        "drop index concurrently belated",
+                        "begin; drop index plain; alter table aside replica identity full; commit",
+                        "drop index before")) {
+            assertThat(wal.boundariesOf(sql))
+                    .as(sql)
+                    .isNotEmpty()
+                    .allMatch(LiveWal.Boundary::onlyInPlace)
+                    .allMatch(each -> List.of(table).containsAll(each.unknownIndexes()))
+                    .anyMatch(each -> each.relations().contains(table));
+        }
+        wal.execute(
+                "create index old on aside(v)",
+                "create table whole(id int primary key) partition by range (id)",
+                "create table part(id int primary key)");
+        wal.boundariesOf("checkpoint");
+        for (String sql :
+                List.of(
+                        "alter table aside rename to renamed",
+                        "alter table renamed set schema s2",
+                        "alter table s2.renamed set schema public",
+                        "begin; create unique index i on renamed(id); alter table renamed rename"
+                                + " to aside; commit",
+                        "truncate aside",
+                        "vacuum full aside",
+                        "alter table aside alter column n type bigint",
+                        "alter table aside alter column v type text using v || 'x'",
+                        "create table new(id int)",
+                        "begin; create table newer(id int); create unique index on aside(n);"
+                                + " commit",
+                        "begin; create unique index on aside(v); alter type mood add value 'n';"
+                                + " commit",
+                        "alter table whole attach partition part for values from (1) to (9)",
+                        "alter table whole detach partition part",
+                        "drop table aside",
+                        "alter schema s2 rename to s3")) {
+            assertThat(wal.boundariesOf(sql)).as(sql).anyMatch(boundary -> !boundary.onlyInPlace());
+        }
+    }
+
+    /** The row that is updated is inside a page image. */
+    private static void hidden(LiveWal wal) throws Exception {
+        wal.boundariesOf("create table full_page(id int not null)", "checkpoint");
+        assertThat(only(wal.boundariesOf("alter table full_page add column a int")).onlyInPlace())
+                .isFalse();
     }
 
     /** The catalogs lie under numbers of the user range now. */

@@ -17,6 +17,16 @@ class FilterMapsTest {
     private final Random random = new Random(seed);
 
     @Test
+    void whatAnEarlierVersionDidNotNoteCountsAsDone() {
+        long written = Catalogs.CLASS | Catalogs.CLASS_CHANGED;
+        assertThat(Catalogs.resumed(written | Catalogs.TOLD_ALL))
+                .isEqualTo(written | Catalogs.TOLD_ALL);
+        assertThat(Catalogs.resumed(written | Catalogs.TOLD))
+                .isEqualTo(written | Catalogs.TOLD | Catalogs.CLASS_MOVED | Catalogs.INDEX_UPDATED);
+        assertThat(Catalogs.resumed(written) & Catalogs.ANY).isEqualTo(Catalogs.ANY);
+    }
+
+    @Test
     void xidMapBehavesLikeAMap() {
         XidMap map = new XidMap();
         Map<Integer, Long> model = new HashMap<>();

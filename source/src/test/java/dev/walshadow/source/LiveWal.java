@@ -30,7 +30,9 @@ final class LiveWal implements AutoCloseable {
             boolean allRelations,
             boolean allTypes,
             boolean allNames,
-            boolean onlyTemporary) {}
+            boolean onlyTemporary,
+            boolean onlyInPlace,
+            List<Integer> unknownIndexes) {}
 
     private final Path root = UnprivilegedUser.temporaryDirectory("walshadow-live-wal-");
     private final EmbeddedPostgres server;
@@ -69,8 +71,12 @@ final class LiveWal implements AutoCloseable {
             return;
         }
         List<Integer> relations = new ArrayList<>();
+        List<Integer> unknownIndexes = new ArrayList<>();
         for (int i = 0; i < boundary.relationCount(); i++) {
             relations.add(boundary.relation(i));
+            if (boundary.updatesIndexes() && boundary.tableOf(i) == 0) {
+                unknownIndexes.add(boundary.relation(i));
+            }
         }
         boundaries.add(
                 new Boundary(
@@ -83,7 +89,9 @@ final class LiveWal implements AutoCloseable {
                         boundary.allRelations(),
                         boundary.allTypes(),
                         boundary.allNames(),
-                        boundary.mayBeTemporaryOnly()));
+                        boundary.mayBeTemporaryOnly(),
+                        boundary.mayBeInPlaceOnly(),
+                        unknownIndexes));
     }
 
     /** The boundaries that these statements, each its own transaction, made. */
@@ -128,6 +136,10 @@ final class LiveWal implements AutoCloseable {
             rows.next();
             return rows.getString(1);
         }
+    }
+
+    WalStream stream() {
+        return stream;
     }
 
     int oid(String relation) throws SQLException {

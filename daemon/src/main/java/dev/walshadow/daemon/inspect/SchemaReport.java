@@ -47,6 +47,8 @@ import tools.jackson.databind.node.ObjectNode;
  * @param running whether a daemon answered
  */
 public record SchemaReport(boolean running, List<TableReport> tables) {
+    private static final String UNREAD = "its columns have changed and were not read since";
+
     public SchemaReport {
         tables = List.copyOf(tables);
     }
@@ -109,12 +111,13 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
     private record Reading(
             ClickHouseClient client,
             TargetTables ledger,
-            List<RelationDescriptor> relations,
+            List<DescriptorHistory.Change> newest,
             @Nullable Map<String, JsonNode> status) {
         SchemaReport report() {
-            Map<Long, RelationDescriptor> shapes = new LinkedHashMap<>();
-            for (RelationDescriptor relation : relations) {
-                shapes.put(key(relation.databaseOid(), relation.oid()), relation);
+            Map<Long, DescriptorHistory.Change> shapes = new LinkedHashMap<>();
+            for (DescriptorHistory.Change change : newest) {
+                RelationDescriptor relation = change.relation();
+                shapes.put(key(relation.databaseOid(), relation.oid()), change);
             }
             List<TableReport> tables = new ArrayList<>();
             for (TableStatus table : ledger.ledger()) {
@@ -122,9 +125,12 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                         table(
                                 table,
                                 ledger.ledgerMapping(table.databaseOid(), table.relationOid()),
-                                shapes.remove(key(table.databaseOid(), table.relationOid()))));
+                                shape(
+                                        shapes.remove(
+                                                key(table.databaseOid(), table.relationOid())))));
             }
-            for (RelationDescriptor relation : shapes.values()) {
+            for (DescriptorHistory.Change change : shapes.values()) {
+                RelationDescriptor relation = change.relation();
                 if (isUserTable(relation)) {
                     tables.add(
                             new TableReport(
@@ -132,18 +138,25 @@ public record SchemaReport(boolean running, List<TableReport> tables) {
                                     database(relation.databaseOid()),
                                     relation.oid(),
                                     "not selected",
+                                    change.unread() ? UNREAD : "",
                                     "",
                                     "",
-                                    "",
-                                    columns(relation, null, null)));
+                                    columns(shape(change), null, null)));
                 }
             }
             tables.sort(Comparator.comparing(TableReport::source));
             return new SchemaReport(status != null, tables);
         }
 
+        /** Null also where nobody knows it. */
+        private static @Nullable RelationDescriptor shape(
+                DescriptorHistory.@Nullable Change change) {
+            return change == null || change.unread() ? null : change.after();
+        }
+
         private String database(int oid) {
-            for (RelationDescriptor relation : relations) {
+            for (DescriptorHistory.Change change : newest) {
+                RelationDescriptor relation = change.relation();
                 if (relation.kind() == DatabaseDescriptor.KIND && relation.oid() == oid) {
                     return relation.name().name();
                 }

@@ -94,6 +94,9 @@ final class Assembly implements AutoCloseable {
     final WalPump pump;
     final Sequences sequences;
 
+    /** Tables may be followed as soon as shapes that are owed have been read. */
+    private volatile boolean awaitsShapes;
+
     /**
      * @param from where the stream begins
      * @param decodeFrom first record that is handed on
@@ -148,6 +151,9 @@ final class Assembly implements AutoCloseable {
         sender = new WalSender(senderOptions(from));
         shadow = new ShadowCluster(shadowOptions());
         tables = new ReplicatedTables(pipeline, prepared.selection(), prepared.databases(), log);
+        if (declared != null) {
+            tables.readOtherwise(declared::reads);
+        }
         sessions = new ShadowSessions(shadow, sender, () -> superusers(database));
         capture =
                 new CatalogCapture(
@@ -203,13 +209,15 @@ final class Assembly implements AutoCloseable {
         pump.watch(sequences);
         progress.keepBeside(sequences::save);
         pump.tidyWith(this::tidy);
-        pump.use(
+        WalStream stream =
                 new WalStream(
                         from,
                         decodeFrom,
                         new ShadowWire(sender, sessions),
                         pump::onRecord,
-                        segments));
+                        segments);
+        capture.tellIndexes(stream::knowIndex);
+        pump.use(stream);
     }
 
     private record Events(PipelineEvents others, TableLoads loads) implements PipelineEvents {
@@ -381,7 +389,7 @@ final class Assembly implements AutoCloseable {
             throws InterruptedException {
         TableErrand errand =
                 new TableErrand(request, this, state.tableDecisions(), pages.systemIdentifier());
-        if (pump.keepsProgress() && position >= caughtUp()) {
+        if (pump.keepsProgress() && position >= caughtUp() && !log.owesShapes()) {
             errand.run(position);
         } else {
             later(errand);
@@ -421,6 +429,32 @@ final class Assembly implements AutoCloseable {
         } else if (load.isWanted()) {
             pipeline.reload(load.shape().databaseOid(), load.shape().oid(), handedOn, reason);
         }
+    }
+
+    /**
+     * Reads the shapes that are owed, before anybody needs them. On the pump, between pushes.
+     *
+     * @return whether none is owed any more; false: it cannot be done here
+     */
+    boolean settle(long handedOn) throws InterruptedException {
+        if (!log.owesShapes()) {
+            return true;
+        }
+        long applied = sender.appliedLsn();
+        if (applied == 0 || handedOn < Math.max(applied, caughtUp()) || !pump.isReadable()) {
+            return false;
+        }
+        capture.settle(handedOn);
+        return true;
+    }
+
+    void awaitsShapes(boolean now) {
+        awaitsShapes = now;
+    }
+
+    /** Whether it is not yet known which tables are followed. Any thread. */
+    boolean awaitsShapes() {
+        return awaitsShapes;
     }
 
     /** What is known of tables, and in ClickHouse, is of this position or before. */

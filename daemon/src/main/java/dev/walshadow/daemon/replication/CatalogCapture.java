@@ -10,18 +10,22 @@ import dev.walshadow.catalog.TypeStructure;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.shadow.DatabaseInfo;
+import dev.walshadow.shadow.IndexInfo;
 import dev.walshadow.shadow.ShadowSessions;
 import dev.walshadow.source.CatalogBoundary;
 import dev.walshadow.source.Catalogs;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -63,6 +67,11 @@ final class CatalogCapture {
         }
     }
 
+    /** Told which indexes tables that are left out have, as of the last record handed on. */
+    interface IndexSink {
+        void index(int databaseOid, int indexOid, int tableOid);
+    }
+
     private static final Logger LOG = LoggerFactory.getLogger(CatalogCapture.class);
     private static final Duration STALL = Duration.ofSeconds(30);
     private static final long RETRY_CEILING_MILLIS = 2_000;
@@ -76,8 +85,13 @@ final class CatalogCapture {
     /** Told what transactions changed that began before the stream. */
     private final Changes unseenChanges;
 
+    private IndexSink indexes = (_, _, _) -> {};
+
     /** Null: to be found anew. */
     private @Nullable Set<Integer> rowTypes;
+
+    /** The next read of a boundary's relations tells all indexes too. */
+    private boolean readsIndexes;
 
     private long holds;
     private long holdNanos;
@@ -94,6 +108,10 @@ final class CatalogCapture {
         this.databases = databases;
         this.changes = changes;
         this.reader = new CatalogReader(databases.several());
+    }
+
+    void tellIndexes(IndexSink sink) {
+        indexes = sink;
     }
 
     long holds() {
@@ -129,6 +147,9 @@ final class CatalogCapture {
             return;
         }
         boolean relations = concernsRelations(boundary);
+        if (relations && owes(boundary)) {
+            return;
+        }
         if (!relations && !boundary.databases()) {
             return;
         }
@@ -169,6 +190,56 @@ final class CatalogCapture {
             }
         }
         return false;
+    }
+
+    /**
+     * Whether nothing needs to be read now: only tables changed that are left out, in what is of no
+     * interest as long as they are. The log notes it, so that it is read before it is of interest.
+     */
+    private boolean owes(CatalogBoundary boundary) {
+        readsIndexes = false;
+        if (!boundary.mayBeInPlaceOnly()) {
+            return false;
+        }
+        int database = boundary.databaseOid();
+        Set<Integer> owed = new TreeSet<>();
+        for (int i = 0; i < boundary.relationCount(); i++) {
+            int oid = boundary.relation(i);
+            RelationDescriptor changed = tableOf(boundary, i);
+            if (Integer.compareUnsigned(oid, Catalogs.FIRST_NORMAL_OID) < 0
+                    || rowTypes(boundary.nextLsn()).contains(oid)
+                    || (changed != null && changes.concern(changed, boundary.nextLsn()))) {
+                return false;
+            }
+            if (changed != null) {
+                owed.add(changed.oid());
+            } else if (boundary.updatesIndexes()) {
+                readsIndexes = true; // so that it is known the next time
+            }
+        }
+        if (readsIndexes) {
+            return false;
+        }
+        if (!owed.isEmpty()) {
+            log.owe(boundary.nextLsn(), database, owed);
+        }
+        return true;
+    }
+
+    /**
+     * What changes if a named relation does: itself, the table of an index or of a TOAST relation.
+     * Null: nothing that is known. An index that is dropped is named with its table.
+     */
+    private @Nullable RelationDescriptor tableOf(CatalogBoundary boundary, int i) {
+        int database = boundary.databaseOid();
+        long position = boundary.nextLsn();
+        RelationDescriptor known = log.find(database, boundary.relation(i), position);
+        if (known == null && boundary.tableOf(i) != 0) {
+            known = log.find(database, boundary.tableOf(i), position);
+        }
+        return known != null && known.kind() == 't'
+                ? log.find(database, known.ownerRelationOid(), position)
+                : known;
     }
 
     /** Whether the log has it; true where the log need not have what is there. */
@@ -224,7 +295,44 @@ final class CatalogCapture {
             }
         }
         keep(found);
+        for (DatabaseDescriptor now : databases.known()) {
+            if (now.followed() && leavesOut(now.oid(), position)) {
+                readIndexes(position, now.oid(), position);
+            }
+        }
         tell(new Occasion(position, position, _ -> false), found.news, told);
+    }
+
+    private boolean leavesOut(int databaseOid, long position) {
+        return active(databaseOid, position).values().stream()
+                .anyMatch(each -> each.kind() != 't' && !changes.concern(each, position));
+    }
+
+    /** Of a database's tables that are left out, all indexes. */
+    private void readIndexes(long replayLsn, int databaseOid, long position)
+            throws InterruptedException {
+        List<String> name = List.of(String.valueOf(databases.name(databaseOid)));
+        for (IndexInfo each : read(replayLsn, name, reader::indexes)) {
+            RelationDescriptor table = log.find(databaseOid, each.tableOid(), position);
+            if (table != null && !changes.concern(table, position)) {
+                indexes.index(databaseOid, each.oid(), each.tableOid());
+            }
+        }
+    }
+
+    /**
+     * Reads every shape that is owed, so that it is known from {@code position} on. Between pushes,
+     * where the shadow has what the stream has handed on, and can be read.
+     */
+    void settle(long position) throws InterruptedException {
+        Found found = new Found(position);
+        for (DatabaseDescriptor each : databases.known()) {
+            List<Integer> owed = log.owed(each.oid());
+            if (each.followed() && !owed.isEmpty()) {
+                findNamed(position, each.oid(), owed, found);
+            }
+        }
+        keep(found);
     }
 
     private static boolean isOf(DescriptorLog.Change change, int databaseOid) {
@@ -291,7 +399,7 @@ final class CatalogCapture {
                     old.name(),
                     now.name());
             findNothing(now, into);
-        } else if (old.tablespaceOid() != now.tablespaceOid()) {
+        } else if (old.tablespaceOid() != now.tablespaceOid() || !log.owed(now.oid()).isEmpty()) {
             findAll(replayLsn, now, into);
         } else if (databases.several() && !old.name().equals(now.name())) {
             LOG.info("the database {} was renamed to {}", old.name(), now.name());
@@ -337,20 +445,28 @@ final class CatalogCapture {
                     into);
             return;
         }
-        int[] named = new int[boundary.relationCount()];
+        Set<Integer> named = new LinkedHashSet<>(log.owed(database));
+        for (int i = 0; i < boundary.relationCount(); i++) {
+            named.add(boundary.relation(i));
+        }
+        findNamed(boundary.replayLsn(), database, named, into);
+        if (readsIndexes) {
+            readIndexes(boundary.replayLsn(), database, into.position);
+        }
+    }
+
+    private void findNamed(long replayLsn, int database, Collection<Integer> oids, Found into)
+            throws InterruptedException {
+        int[] named = oids.stream().mapToInt(Integer::intValue).toArray();
         Map<Integer, RelationDescriptor> before = new HashMap<>();
-        for (int i = 0; i < named.length; i++) {
-            named[i] = boundary.relation(i);
-            RelationDescriptor known = log.find(database, named[i], into.position);
+        for (int oid : named) {
+            RelationDescriptor known = log.find(database, oid, into.position);
             if (known != null) {
-                before.put(named[i], known);
+                before.put(oid, known);
             }
         }
-        add(
-                database,
-                read(boundary.replayLsn(), name, session -> reader.read(session, named)),
-                before,
-                into);
+        List<String> name = List.of(String.valueOf(databases.name(database)));
+        add(database, read(replayLsn, name, session -> reader.read(session, named)), before, into);
     }
 
     /**
@@ -364,7 +480,7 @@ final class CatalogCapture {
         for (RelationDescriptor relation : found) {
             RelationDescriptor known = log.find(database, relation.oid(), into.position);
             before.remove(relation.oid());
-            if (!relation.equals(known)) {
+            if (!relation.equals(known) || log.isOwed(relation, into.position)) {
                 into.present.add(relation);
                 into.news.add(new DescriptorLog.Change(known, relation));
             }

@@ -108,13 +108,15 @@ final class ConfigurationTables implements CommitSink {
     }
 
     private @Nullable RelationDescriptor wanted(@Nullable RelationDescriptor relation) {
-        return relation != null
-                        && relation.kind() == 'r'
-                        && relation.name().schema().equals(now.schema())
-                        && (relation.name().name().equals(SETTINGS)
-                                || relation.name().name().equals(TABLES))
-                ? relation
-                : null;
+        return relation != null && isOne(relation, now.schema()) ? relation : null;
+    }
+
+    /** Whether it is one of the two of this schema. */
+    static boolean isOne(RelationDescriptor relation, String schema) {
+        return relation.kind() == 'r'
+                && relation.name().schema().equals(schema)
+                && (relation.name().name().equals(SETTINGS)
+                        || relation.name().name().equals(TABLES));
     }
 
     private void apply(List<Change> changes, long position) throws InterruptedException {

@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
     private final FollowedDatabases databases;
     private final DescriptorLog log;
     private @Nullable Sequences sequences;
+    private Predicate<RelationDescriptor> readOtherwise = _ -> false;
 
     ReplicatedTables(
             Pipeline pipeline,
@@ -38,6 +40,11 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         this.selection = selection;
         this.databases = databases;
         this.log = log;
+    }
+
+    /** What is read whether it is followed or not. Before the pump starts. */
+    void readOtherwise(Predicate<RelationDescriptor> tables) {
+        readOtherwise = tables;
     }
 
     /** Told what else commits changed. Before the pump starts. */
@@ -57,7 +64,10 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         tellOthers(occasion, changes);
         long position = occasion.position();
         List<RelationChange> selected = new ArrayList<>();
-        for (DescriptorLog.Change change : changes) {
+        for (DescriptorLog.Change change : withPartitions(changes, position)) {
+            if (isTakenLater(change.before(), position - 1)) {
+                continue;
+            }
             RelationDescriptor before = selected(change.before(), position - 1);
             RelationDescriptor after = selected(change.after(), position);
             if (before != null || after != null) {
@@ -72,9 +82,56 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         hand(position, occasion.firstLsn(), selected);
     }
 
+    /**
+     * With the partitions that are selected from here on, or are not any more, because of what
+     * became of a partitioned table above them: they have not changed themselves.
+     */
+    private List<DescriptorLog.Change> withPartitions(
+            List<DescriptorLog.Change> changes, long position) {
+        if (changes.stream().noneMatch(ReplicatedTables::changesPlace)) {
+            return changes;
+        }
+        Set<Long> told = new HashSet<>();
+        for (DescriptorLog.Change change : changes) {
+            RelationDescriptor either = Objects.requireNonNullElse(change.after(), change.before());
+            told.add(key(either.databaseOid(), either.oid()));
+        }
+        List<DescriptorLog.Change> all = new ArrayList<>(changes);
+        for (RelationDescriptor leaf : log.active(position)) {
+            if (leaf.partition()
+                    && !told.contains(key(leaf.databaseOid(), leaf.oid()))
+                    && selects(leaf, position) != selects(leaf, position - 1)) {
+                all.add(new DescriptorLog.Change(leaf, leaf));
+            }
+        }
+        return all;
+    }
+
+    /** A partitioned table was renamed, attached or detached. */
+    private static boolean changesPlace(DescriptorLog.Change change) {
+        RelationDescriptor before = change.before();
+        RelationDescriptor after = change.after();
+        return before != null
+                && after != null
+                && after.kind() == 'p'
+                && (before.parentOid() != after.parentOid() || !before.name().equals(after.name()));
+    }
+
+    /**
+     * The configuration has selected it since an earlier run that left it out, and its shape was
+     * not known at the start: it is not this commit that selects it, but {@link #tellMissing}.
+     */
+    private boolean isTakenLater(@Nullable RelationDescriptor before, long position) {
+        return before != null
+                && isOwed(log, before, position)
+                && selection.matches(before, Partitions.at(log, position));
+    }
+
     @Override
     public boolean concern(RelationDescriptor relation, long position) {
-        return relation.kind() == 'S' || selects(relation, position);
+        return relation.kind() == 'S'
+                || readOtherwise.test(relation)
+                || selects(relation, position);
     }
 
     private @Nullable RelationDescriptor selected(
@@ -82,7 +139,10 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         return relation != null && selects(relation, position) ? relation : null;
     }
 
-    /** Whether it is a table to be followed, by its shape of this position. */
+    /**
+     * Whether it is a table to be followed, by its shape of this position. One whose shape is owed
+     * is not, nor are its partitions, before it has been read.
+     */
     boolean selects(RelationDescriptor relation, long position) {
         return selects(selection, databases, log, relation, position);
     }
@@ -121,13 +181,23 @@ final class ReplicatedTables implements CatalogCapture.Changes {
         DatabaseDescriptor database = log.database(relation.databaseOid(), position);
         return database != null
                 && databases.wants(database)
-                && selection.matches(relation, Partitions.at(log, position));
+                && selection.matches(relation, Partitions.at(log, position))
+                && !isOwed(log, relation, position);
     }
 
-    /** Tables that are selected and in the log, but that the pipeline has never heard of. */
+    private static boolean isOwed(DescriptorLog log, RelationDescriptor relation, long position) {
+        RelationDescriptor root =
+                relation.partition()
+                        ? Partitions.root(relation, Partitions.at(log, position))
+                        : null;
+        return log.isOwed(relation, position) || (root != null && log.isOwed(root, position));
+    }
+
+    /** Tables that are selected and in the log, but that the pipeline does not follow. */
     void tellMissing(long position) throws InterruptedException {
         Set<Long> known = new HashSet<>();
-        pipeline.tables()
+        pipeline.tables().stream()
+                .filter(table -> table.state() != TableState.DROPPED)
                 .forEach(table -> known.add(key(table.databaseOid(), table.relationOid())));
         List<RelationDescriptor> missing =
                 selected(position).stream()
@@ -220,7 +290,7 @@ final class ReplicatedTables implements CatalogCapture.Changes {
             tellOthers(occasion, changes);
             long position = occasion.position();
             List<RelationChange> selected = new ArrayList<>();
-            for (DescriptorLog.Change change : changes) {
+            for (DescriptorLog.Change change : withPartitions(changes, position)) {
                 RelationDescriptor before = selected(change.before(), position - 1);
                 RelationDescriptor after = selected(change.after(), position);
                 if (after != null && (before == null || differs(before, after))) {

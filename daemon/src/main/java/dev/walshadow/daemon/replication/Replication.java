@@ -322,8 +322,10 @@ public final class Replication implements AutoCloseable {
         parts.pump.holdWith(parts.capture);
         parts.pump.keepProgress();
         boolean differ = prepared.databases().differFromConfiguration();
-        if (differ || log.lastLsn() > manifest.durablePosition()) {
-            parts.pump.ask(new Reconfiguration(parts, manifest, differ));
+        boolean owes = log.owesShapes(manifest.durablePosition());
+        if (differ || owes || log.lastLsn() > manifest.durablePosition()) {
+            parts.awaitsShapes(owes);
+            parts.pump.ask(new Reconfiguration(parts, manifest, differ, owes));
         }
         new LoadRemainder(parts, state, source, prepared).goOn();
         parts.shadow.start();
@@ -334,23 +336,27 @@ public final class Replication implements AutoCloseable {
      * Takes up the databases that the configuration names and the log does not have, and gives up
      * others: once the stream has reached what the shadow has, so that its catalogs are those of
      * the position. No commit stands for that, so after a kill it is not told again: what of it had
-     * not arrived is looked for.
+     * not arrived is looked for. Shapes that are owed are read: the configuration may select tables
+     * that were left out when they changed.
      */
-    private record Reconfiguration(Assembly parts, Manifest resumed, boolean differ)
+    private record Reconfiguration(Assembly parts, Manifest resumed, boolean differ, boolean owes)
             implements WalPump.Errand {
         @Override
         public void run(long handedOn) throws InterruptedException {
             long applied = parts.sender.appliedLsn();
             boolean ahead = applied == 0 || handedOn < Math.max(applied, resumed.handedOn());
             long told = Math.max(parts.log.lastLsn(), resumed.durablePosition());
-            if (ahead || handedOn <= told) {
+            boolean tooEarly = ahead || handedOn < told || (handedOn == told && !owes);
+            if (tooEarly || !parts.settle(handedOn)) {
                 parts.pump.ask(this);
                 return;
             }
             if (differ) {
                 parts.capture.captureConfiguration(handedOn);
             }
+            parts.sequences.reselect();
             parts.tables.tellMissing(handedOn);
+            parts.awaitsShapes(false);
         }
     }
 
@@ -458,6 +464,12 @@ public final class Replication implements AutoCloseable {
 
     private boolean awaitLoads(long deadline) throws InterruptedException {
         Assembly parts = assembly;
+        while (parts != null && parts.awaitsShapes()) {
+            if (deadline - System.nanoTime() <= 0
+                    || ended.await(POLL_NANOS, TimeUnit.NANOSECONDS)) {
+                return false;
+            }
+        }
         return parts != null && parts.pipeline.awaitLoads(deadline);
     }
 

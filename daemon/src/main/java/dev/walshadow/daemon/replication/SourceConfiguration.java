@@ -154,6 +154,11 @@ final class SourceConfiguration {
         }
     }
 
+    /** Whether its rows are read out of the WAL, followed or not. */
+    boolean reads(RelationDescriptor relation) {
+        return ConfigurationTables.isOne(relation, now.schema());
+    }
+
     /** Stands before {@code next} in one run of the stream. */
     CommitSink before(CommitSink next, DescriptorLog log, TablesChanged tablesChanged) {
         return new ConfigurationTables(

@@ -53,6 +53,10 @@ final class TableErrand implements WalPump.Errand {
             parts.pump.ask(this); // after a restart: what is known is ahead of the stream
             return;
         }
+        if (selects() && !parts.settle(handedOn)) {
+            parts.pump.ask(this);
+            return;
+        }
         try {
             switch (request) {
                 case TableRequest.Add add -> add(add, handedOn);
@@ -64,6 +68,14 @@ final class TableErrand implements WalPump.Errand {
         } catch (IllegalArgumentException | IOException e) {
             result.completeExceptionally(e);
         }
+    }
+
+    /** Whether tables may be followed by it that were left out. */
+    private boolean selects() {
+        return switch (request) {
+            case TableRequest.Add _, TableRequest.Declared _ -> true;
+            case TableRequest.Remove _, TableRequest.Resync _ -> false;
+        };
     }
 
     private void add(TableRequest.Add add, long position) throws IOException, InterruptedException {

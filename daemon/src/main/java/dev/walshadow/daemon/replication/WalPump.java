@@ -105,6 +105,11 @@ final class WalPump implements Runnable {
         capture = newCapture;
     }
 
+    /** Whether the shadow's catalogs can be read where the stream is. On the pump, between. */
+    boolean isReadable() {
+        return stream != null && stream.isReadable();
+    }
+
     /** Before the start. */
     void watch(Sequences newSequences) {
         sequences = newSequences;
