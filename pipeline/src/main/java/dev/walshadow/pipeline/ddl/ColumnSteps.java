@@ -4,6 +4,7 @@ import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.MetaColumns;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -14,10 +15,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The difference between two mappings with the same key as commands of ALTER TABLE.
  *
- * <p>What ClickHouse 26.7 takes in one statement, and applies as one: DROP, RENAME to a name that a
- * command before it has freed, MODIFY, ADD behind a renamed column. What it refuses: renaming in a
- * circle, renaming the version, the deletion mark, a column of the sorting key or one with a dot in
- * its name, changing a key column's type, RENAME and MODIFY of the same column in one statement.
+ * <p>What ClickHouse 26.7 takes in one statement, and applies as one: DROP, RENAME, MODIFY, ADD
+ * behind a renamed column. What it refuses: renaming in a circle, renaming the version, the
+ * deletion mark, a column of the sorting key or one with a dot in its name, changing a key column's
+ * type, RENAME and MODIFY of the same column in one statement.
+ *
+ * <p>What it takes and does wrong: a name that two columns have in one statement, the one that is
+ * dropped or renamed and the one that comes. Parts are left with one's serialization and statistics
+ * for the other, and cannot be read ("Stream b.sparse.idx for column b ... is not found").
  */
 final class ColumnSteps {
     private final TableMapping from;
@@ -49,9 +54,29 @@ final class ColumnSteps {
         return all;
     }
 
-    /** Each for one statement, in order; none is empty. */
+    /** Each for one statement, in order; none is empty, and none has a name twice. */
     List<List<ColumnStep>> statements() {
-        return second.isEmpty() ? List.of(first) : List.of(first, second);
+        List<List<ColumnStep>> statements = new ArrayList<>();
+        split(first, statements);
+        split(second, statements);
+        return statements;
+    }
+
+    private static void split(List<ColumnStep> steps, List<List<ColumnStep>> into) {
+        List<ColumnStep> statement = new ArrayList<>();
+        Set<String> names = new HashSet<>();
+        for (ColumnStep step : steps) {
+            if (!Collections.disjoint(names, step.names())) {
+                into.add(statement);
+                statement = new ArrayList<>();
+                names.clear();
+            }
+            statement.add(step);
+            names.addAll(step.names());
+        }
+        if (!statement.isEmpty()) {
+            into.add(statement);
+        }
     }
 
     /** Why ALTER TABLE cannot do it; null if it can. */

@@ -40,11 +40,23 @@ record ShapeMarker(String digest) {
                 && matcher.group(2).equals(matcher.group(3));
     }
 
-    /** How many statements towards this shape a comment tells of; 0 if it is of another shape. */
+    /**
+     * How many statements towards this shape a comment tells of; Integer.MAX_VALUE: all of them; 0
+     * if it is of another shape.
+     */
     int finished(String comment) {
+        if (isComplete(comment)) {
+            return Integer.MAX_VALUE;
+        }
         Matcher matcher = TEXT.matcher(comment);
         return matcher.matches() && matcher.group(1).equals(digest)
                 ? Integer.parseInt(matcher.group(2))
                 : 0;
+    }
+
+    /** Of how many statements a comment tells; 0 if of none. */
+    static int count(String comment) {
+        Matcher matcher = TEXT.matcher(comment);
+        return matcher.matches() ? Integer.parseInt(matcher.group(3)) : 0;
     }
 }

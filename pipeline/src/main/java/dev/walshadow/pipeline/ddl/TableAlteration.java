@@ -69,10 +69,15 @@ public final class TableAlteration {
             RelationDescriptor after,
             SourceEncoding encoding) {
         Target target = new Target(client, database, table);
-        int done = target.done(ShapeMarker.of(to), from, to);
         List<List<ColumnStep>> statements = ColumnSteps.between(from, to).statements();
-        if (done > 0 && changesParts(statements.get(Math.min(done, statements.size()) - 1))) {
+        int done = target.done(ShapeMarker.of(to), from, to);
+        if (done > 0
+                && (changesParts(statements.get(Math.min(done, statements.size()) - 1))
+                        || target.hasChangedParts(to))) {
             target.requireCarriedOut(to);
+        }
+        if (done > 0 && done < statements.size()) {
+            target.requireSameStatements(statements.size(), to);
         }
         target.alter(statements, done, to, after);
         target.verify(to);
@@ -326,6 +331,25 @@ public final class TableAlteration {
             // the comment may have been lost or changed; the columns speak where they can
             boolean conforms = to.differences(there).isEmpty();
             return conforms && !has(there, from) ? Integer.MAX_VALUE : 0;
+        }
+
+        /** By what the last statement noted. */
+        boolean hasChangedParts(TableMapping to) {
+            return ShapeMarker.mutationBefore(versionComment(shape(), to)) >= 0;
+        }
+
+        /** An earlier version of walshadow divided alterations otherwise. */
+        void requireSameStatements(int count, TableMapping to) {
+            if (ShapeMarker.count(versionComment(shape(), to)) != count) {
+                throw new QuarantineException(
+                        DdlCodes.ALTERATION,
+                        "the target table "
+                                + database
+                                + "."
+                                + table
+                                + " was being altered by another version of walshadow when that"
+                                + " ended; load the table anew");
+            }
         }
 
         private static String versionComment(TableShape there, TableMapping to) {

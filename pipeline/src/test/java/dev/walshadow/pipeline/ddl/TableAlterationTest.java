@@ -260,7 +260,7 @@ final class TableAlterationTest {
                         .rename("b", "a");
         ShapeChange change = table.decide(after);
         ColumnSteps steps = ColumnSteps.between(table.mapping, change.mapping());
-        assertThat(steps.statements()).hasSize(2);
+        assertThat(steps.statements()).hasSize(3);
         String first =
                 AlterText.of(
                         Ddl.qualified(table.database, "t"),
@@ -268,7 +268,7 @@ final class TableAlterationTest {
                         after.shape(),
                         AlterText.mark(
                                 change.mapping(),
-                                ShapeMarker.of(change.mapping()).text(1, 2) + " after 0"));
+                                ShapeMarker.of(change.mapping()).text(1, 3) + " after 0"));
         client.execute(first);
         table.change(after);
         assertThat(table.rows().getFirst()).containsExactly("1", "a1", "b1", "1.25");
@@ -279,7 +279,7 @@ final class TableAlterationTest {
     void anAlterationWhosePartsWereNeverChangedIsNotTakenForDone() throws Exception {
         Followed done = filled();
         Followed lost = filled();
-        Shapes after = lost.shape.drop("b").rename("a", "b").add("a", TypeOid.TEXT);
+        Shapes after = lost.shape.drop("b").rename("a", "c").add("x", TypeOid.TEXT);
         ShapeChange change = lost.decide(after);
         done.alter(change, after);
         // ClickHouse is killed when it has written the columns, and has not begun with the parts
@@ -408,6 +408,33 @@ final class TableAlterationTest {
                 .hasMessageContaining("expected column x of type Nullable(Int32)");
         client.execute("DROP TABLE " + table.database + ".t SYNC");
         assertThatThrownBy(() -> table.alter(change, after)).hasMessageContaining("is gone");
+    }
+
+    /** ClickHouse takes it, and leaves parts that nobody can read. */
+    @Test
+    void noStatementHasANameTwice() {
+        Followed table = filled();
+        List<Shapes> steps =
+                List.of(
+                        table.shape.rename("b", "_xid").add("f", TypeOid.TEXT, -1, "x"),
+                        table.shape
+                                .rename("b", "_lsn")
+                                .drop("a")
+                                .add("f", TypeOid.TEXT, -1, "x")
+                                .rename("f", "a"),
+                        table.shape.rename("a", "c").rename("b", "a").add("b", TypeOid.TEXT),
+                        table.shape.drop("b").rename("a", "b").rename("n", "a"));
+        for (Shapes after : steps) {
+            TableMapping to = table.decide(after).mapping();
+            ColumnSteps between = ColumnSteps.between(table.mapping, to);
+            List<ColumnStep> together = new ArrayList<>();
+            for (List<ColumnStep> statement : between.statements()) {
+                assertThat(statement.stream().flatMap(step -> step.names().stream()))
+                        .doesNotHaveDuplicates();
+                together.addAll(statement);
+            }
+            assertThat(together).isEqualTo(between.all());
+        }
     }
 
     /** What a column is expected to hold, followed by attnum. */
