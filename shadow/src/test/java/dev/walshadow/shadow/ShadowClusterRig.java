@@ -80,6 +80,7 @@ abstract class ShadowClusterRig {
     @AfterAll
     static void stopSources() {
         SOURCES.values().forEach(EmbeddedPostgres::close);
+        SOURCES.clear();
     }
 
     @BeforeEach
