@@ -167,9 +167,13 @@ final class WalPump implements Runnable {
         }
     }
 
+    /**
+     * Not above what was received: behind a switch of segments the last record ends where the next
+     * segment begins, and there is no point to resume from in that one before it does.
+     */
     private long floor() {
         return Math.min(
-                buffer.resumeFloor(handedOn),
+                Math.min(buffer.resumeFloor(handedOn), received),
                 Math.min(extraFloor.getAsLong(), pipeline.markerFloor()));
     }
 
