@@ -3,10 +3,8 @@ package dev.walshadow.systemtests;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.daemon.verify.Verification;
-import dev.walshadow.postgres.Lsn;
 import dev.walshadow.testkit.Installation;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -86,7 +84,7 @@ final class LeftOutTablesTest {
                 for (String table : TABLES) {
                     change(installation, table);
                 }
-                awaitRead(installation);
+                installation.awaitDurable();
                 assertThat(holds(installation)).as("holds").isEqualTo(holds);
                 installation.killDaemon();
                 installation.startDaemon();
@@ -122,7 +120,7 @@ final class LeftOutTablesTest {
                 "ALTER TABLE renamed RENAME TO now_selected");
         verified(installation);
         changeOn(installation, "configured");
-        awaitRead(installation);
+        installation.awaitDurable();
         installation.killDaemon();
         leaveOut(installation, List.of("removed"));
         installation.startDaemon();
@@ -136,7 +134,7 @@ final class LeftOutTablesTest {
                 "ALTER TABLE removed ADD COLUMN late int",
                 "UPDATE removed SET late = id WHERE id % 3 = 0",
                 "ALTER TABLE removed REPLICA IDENTITY DEFAULT");
-        awaitRead(installation);
+        installation.awaitDurable();
         done(installation.command("ctl add", "public.removed"));
     }
 
@@ -189,23 +187,6 @@ final class LeftOutTablesTest {
 
     private static long holds(Installation installation) {
         return installation.status().path("shadow").path("holds").asLong(0);
-    }
-
-    /** Until all that is committed has been read. */
-    private static void awaitRead(Installation installation) throws Exception {
-        long position;
-        try (Connection session = installation.session();
-                Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery("SELECT pg_current_wal_lsn()")) {
-            row.next();
-            position = Lsn.parse(row.getString(1));
-        }
-        installation.await(
-                "everything is durable",
-                () -> {
-                    String durable = installation.status().path("durable").asString("");
-                    return !durable.isEmpty() && Lsn.parse(durable) >= position;
-                });
     }
 
     private static void done(Installation.CommandResult result) {

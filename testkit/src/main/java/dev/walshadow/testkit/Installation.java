@@ -10,6 +10,7 @@ import dev.walshadow.daemon.verify.VerifyProgress;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.embedded.UnprivilegedUser;
+import dev.walshadow.postgres.Lsn;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -419,6 +420,17 @@ public final class Installation implements AutoCloseable {
             }
             LockSupport.parkNanos(POLL_NANOS);
         }
+    }
+
+    /** Until all that is committed on the source is durable, by the daemon's status. */
+    public void awaitDurable() throws SQLException {
+        long position = Lsn.parse(Sql.ask(source, "SELECT pg_current_wal_lsn()"));
+        await(
+                "everything is durable",
+                () -> {
+                    String durable = status().path("durable").asString("");
+                    return !durable.isEmpty() && Lsn.parse(durable) >= position;
+                });
     }
 
     /** Compares all rows of all tables; every wait inside has this test's patience. */

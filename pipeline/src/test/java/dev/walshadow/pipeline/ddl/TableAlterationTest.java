@@ -276,6 +276,25 @@ final class TableAlterationTest {
     }
 
     @Test
+    void whatAnEarlierVersionDividedOtherwiseIsNotGoneOnWith() {
+        Followed table = filled();
+        Shapes after = table.shape.rename("a", "c").rename("b", "a");
+        ShapeChange change = table.decide(after);
+        client.execute(
+                "ALTER TABLE "
+                        + Ddl.qualified(table.database, "t")
+                        + " "
+                        + AlterText.mark(
+                                change.mapping(),
+                                ShapeMarker.of(change.mapping()).text(1, 3) + " after 0"));
+        client.execute(
+                "ALTER TABLE " + Ddl.qualified(table.database, "t") + " RENAME COLUMN a TO c");
+        assertThatThrownBy(() -> table.alter(change, after))
+                .isInstanceOf(QuarantineException.class)
+                .hasMessageContaining("by another version of walshadow");
+    }
+
+    @Test
     void anAlterationWhosePartsWereNeverChangedIsNotTakenForDone() throws Exception {
         Followed done = filled();
         Followed lost = filled();

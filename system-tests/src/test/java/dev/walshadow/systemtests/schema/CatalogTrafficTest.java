@@ -4,15 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.catalog.DescriptorLog;
 import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.postgres.Lsn;
 import dev.walshadow.shadow.CatalogReader;
 import dev.walshadow.testkit.Installation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,7 +65,7 @@ final class CatalogTrafficTest {
             installation.configure("tables", "exclude = [\"public.left_out\", \"public.aside\"]");
             installation.startDaemon();
             installation.awaitStreaming();
-            awaitDurable(installation);
+            installation.awaitDurable();
             concerningNoTable(installation);
             changingWhatIsLeftOut(installation);
             alters(installation);
@@ -147,7 +144,7 @@ final class CatalogTrafficTest {
             }
         }
         double seconds = (System.nanoTime() - started) / 1e9;
-        awaitDurable(installation);
+        installation.awaitDurable();
         say(
                 ("%d temporary tables beside %d rows in %.1f s; worst commit to durable %d ms;"
                                 + " daemon %.1f CPU s; load average %s")
@@ -180,7 +177,7 @@ final class CatalogTrafficTest {
                         "ALTER TABLE left_out RENAME TO left_behind",
                         "ALTER TABLE left_behind RENAME TO left_out")) {
             installation.execute(sql);
-            awaitDurable(installation);
+            installation.awaitDurable();
             SchemaStormTest.requireSameCatalog(installation, 0);
         }
     }
@@ -228,7 +225,7 @@ final class CatalogTrafficTest {
             }
         }
         long done = System.nanoTime();
-        awaitDurable(installation);
+        installation.awaitDurable();
         say(
                 ("%d ALTERs over %d tables in %.1f s, durable %.1f s later; %d holds; daemon %.1f"
                                 + " CPU s, ClickHouse %.1f; load average %s")
@@ -302,22 +299,6 @@ final class CatalogTrafficTest {
 
     private static long lagMillis(Installation installation) {
         return installation.status().path("commit_to_durable_millis").asLong(0);
-    }
-
-    private static void awaitDurable(Installation installation) throws SQLException {
-        long position;
-        try (Connection session = installation.session();
-                Statement statement = session.createStatement();
-                ResultSet row = statement.executeQuery("SELECT pg_current_wal_lsn()")) {
-            row.next();
-            position = Lsn.parse(row.getString(1));
-        }
-        installation.await(
-                "everything is durable",
-                () -> {
-                    String durable = installation.status().path("durable").asString("");
-                    return !durable.isEmpty() && Lsn.parse(durable) >= position;
-                });
     }
 
     /** Of the daemon, which is a child of this process. */
