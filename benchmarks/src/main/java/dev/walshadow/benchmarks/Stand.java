@@ -1,5 +1,6 @@
 package dev.walshadow.benchmarks;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import java.io.IOException;
@@ -13,9 +14,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * A fresh PostgreSQL with one empty table, {@code bench.orders}, a fresh ClickHouse and walshadow
@@ -169,10 +168,8 @@ final class Stand implements AutoCloseable {
     }
 
     static void delete(Path directory) {
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(file);
-            }
+        try {
+            FileTree.delete(directory);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot remove all of " + directory, e);
         }

@@ -1,5 +1,6 @@
 package dev.walshadow.benchmarks;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.embedded.UnprivilegedUser;
 import dev.walshadow.postgres.Lsn;
@@ -17,7 +18,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.openjdk.jmh.annotations.AuxCounters;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -93,7 +93,7 @@ public class WalStreamBenchmark {
                         .start()) {
             insertRows(server);
         } finally {
-            delete(directory);
+            FileTree.delete(directory);
         }
     }
 
@@ -130,14 +130,6 @@ public class WalStreamBenchmark {
         try (ResultSet rows = statement.executeQuery(sql)) {
             rows.next();
             return rows.getString(1);
-        }
-    }
-
-    private static void delete(Path directory) throws IOException {
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted((a, b) -> b.compareTo(a)).toList()) {
-                Files.delete(file);
-            }
         }
     }
 

@@ -1,17 +1,15 @@
 package dev.walshadow.embedded;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.FileTree;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.jspecify.annotations.Nullable;
 
@@ -110,30 +108,8 @@ public final class CacheDirectory {
 
     /** Deletes a directory with everything in it; nothing happens where there is none. */
     static void deleteTree(Path root) {
-        if (!Files.exists(root)) {
-            return;
-        }
         try {
-            Files.walkFileTree(
-                    root,
-                    new SimpleFileVisitor<>() {
-                        @Override
-                        public FileVisitResult visitFile(Path file, BasicFileAttributes ignored)
-                                throws IOException {
-                            Files.delete(file);
-                            return FileVisitResult.CONTINUE;
-                        }
-
-                        @Override
-                        public FileVisitResult postVisitDirectory(
-                                Path directory, @Nullable IOException failure) throws IOException {
-                            if (failure != null) {
-                                throw failure;
-                            }
-                            Files.delete(directory);
-                            return FileVisitResult.CONTINUE;
-                        }
-                    });
+            FileTree.delete(root);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -2,6 +2,7 @@ package dev.walshadow.embedded;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -236,7 +237,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
         options.addAll(List.of("--locale=C.UTF-8", "--no-sync", "--no-instructions"));
         options.addAll(initdbOptions);
         List<String> command = directory.command(binDirectory.resolve("initdb"), fresh, options);
-        Commands.Result result = Commands.run(inCleanEnvironment(new ProcessBuilder(command)));
+        SystemCommands.Result result =
+                SystemCommands.run(inCleanEnvironment(new ProcessBuilder(command)));
         if (result.exitCode() != 0) {
             throw new RetryException(
                     EmbeddedCodes.START_FAILED,
@@ -336,7 +338,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
             return;
         }
         if (running.process.isAlive()) {
-            Commands.signal(signal, running.pid);
+            SystemCommands.signal(signal, running.pid);
             if (!waitFor(running.process, STOP_LIMIT.toMillis())) {
                 throw new RetryException(
                         EmbeddedCodes.STOP_FAILED,

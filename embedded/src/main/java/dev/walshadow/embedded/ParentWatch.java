@@ -1,5 +1,6 @@
 package dev.walshadow.embedded;
 
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -38,7 +39,7 @@ final class ParentWatch implements AutoCloseable {
 
     /** In a session of its own, so that Ctrl-C in our terminal reaches only us. Keeps the pid. */
     static List<String> detached(List<String> command) {
-        if (Commands.find("setsid").isEmpty()) {
+        if (SystemCommands.find("setsid").isEmpty()) {
             return command;
         }
         List<String> detached = new ArrayList<>(List.of("setsid"));

@@ -2,6 +2,7 @@ package dev.walshadow.embedded;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -167,7 +168,7 @@ final class PostgresDirectory {
         List<ProcessHandle> leftovers = processes();
         for (ProcessHandle process : leftovers) {
             if (file != null && file.pid() == process.pid()) {
-                Commands.signal("QUIT", process.pid());
+                SystemCommands.signal("QUIT", process.pid());
             }
         }
         if (!awaitEnd(leftovers)) {

@@ -1,6 +1,7 @@
 package dev.walshadow.embedded;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -116,7 +117,7 @@ public final class UnprivilegedUser {
         }
         List<String> command =
                 wrap(List.of("sh", "-c", "cd \"$1\"", "sh", directory.toAbsolutePath().toString()));
-        return Commands.run(command).exitCode() == 0;
+        return SystemCommands.run(command).exitCode() == 0;
     }
 
     /** Fails unless that user can enter {@code directory}. */
@@ -166,13 +167,13 @@ public final class UnprivilegedUser {
     }
 
     private static List<String> switchTo(String user, long uid, long gid) {
-        if (Commands.find("setpriv").isPresent()) {
+        if (SystemCommands.find("setpriv").isPresent()) {
             return List.of("setpriv", "--reuid=" + uid, "--regid=" + gid, "--clear-groups", "--");
         }
-        if (Commands.find("runuser").isPresent()) {
+        if (SystemCommands.find("runuser").isPresent()) {
             return List.of("runuser", "-u", user, "--");
         }
-        if (Commands.find("su").isPresent()) {
+        if (SystemCommands.find("su").isPresent()) {
             return List.of("su", "-s", "/bin/sh", user, "-c", "exec \"$0\" \"$@\"", "--");
         }
         throw new ConfigurationException(
@@ -182,7 +183,7 @@ public final class UnprivilegedUser {
     }
 
     private static long id(String option, String user) {
-        Commands.Result result = Commands.run(List.of("id", option, user));
+        SystemCommands.Result result = SystemCommands.run(List.of("id", option, user));
         if (result.exitCode() != 0) {
             throw new ConfigurationException(
                     EmbeddedCodes.NO_USER,

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,8 +75,8 @@ final class CacheDirectoryTest {
     @Test
     void unpacksABundledServerFromItsArchive() {
         Path bin = EmbeddedPostgresBinaries.unpack(16);
-        Commands.Result version =
-                Commands.run(List.of(bin.resolve("postgres").toString(), "--version"));
+        SystemCommands.Result version =
+                SystemCommands.run(List.of(bin.resolve("postgres").toString(), "--version"));
         assertThat(version.output()).startsWith("postgres (PostgreSQL) 16.");
     }
 

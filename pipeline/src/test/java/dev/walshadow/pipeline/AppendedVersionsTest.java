@@ -1,17 +1,14 @@
 package dev.walshadow.pipeline;
 
+import static dev.walshadow.pipeline.TestTransaction.at;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.pipeline.mapping.TablePattern;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -19,34 +16,18 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class AppendedVersionsTest {
     private static final Big KEPT = Big.external(9001, 5);
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     private static PipelineHarness harness(String name, ItemsTable items) throws Exception {
-        PipelineHarness h = new PipelineHarness(directory, server.url(), name, items);
+        PipelineHarness h = ENGINE.harness(name, items);
         h.tune = options -> options.withRecentValueBytes(0);
         h.append = List.of(TablePattern.of(name + ".*"));
         h.tables = h.open();
         return h.started();
     }
 
-    private static TestTransaction at(long lsn) {
-        return new TestTransaction(700, lsn);
-    }
-
     private static String versions(String name) {
-        return server.query(
+        return ENGINE.query(
                         "SELECT id, n, big, _is_deleted FROM %s.items FINAL ORDER BY _version"
                                 .formatted(name))
                 .replace('\t', ' ')
@@ -79,16 +60,16 @@ final class AppendedVersionsTest {
                 h.pipeline.commit(change(items, n));
                 h.pipeline.flush();
             }
-            server.query(
+            ENGINE.query(
                     "ALTER TABLE %s.items DELETE WHERE n = 2 SETTINGS mutations_sync = 1"
                             .formatted(name));
-            server.query(
+            ENGINE.query(
                     "ALTER TABLE %s.items UPDATE big = 'own' WHERE n = 4 SETTINGS mutations_sync = 1"
                             .formatted(name));
             h.pipeline.close();
             h.resume(0x200_0800);
             h.start(0x200_0800);
-            server.delayInserts(Duration.ofMillis(300));
+            ENGINE.server().delayInserts(Duration.ofMillis(300));
             try {
                 for (int n = 1; n <= 6; n++) {
                     if (n != 4 || fourAgain) {
@@ -97,7 +78,7 @@ final class AppendedVersionsTest {
                 }
                 h.pipeline.flush();
             } finally {
-                server.delayInserts(Duration.ZERO);
+                ENGINE.server().delayInserts(Duration.ZERO);
             }
             assertThat(versions(name))
                     .isEqualTo(

@@ -1,19 +1,16 @@
 package dev.walshadow.pipeline;
 
+import static dev.walshadow.pipeline.TestTransaction.at;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.pipeline.TestTransaction.Place;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Unchanged toasted columns get the value that their pointer names (mode {@code clickhouse}). */
 final class ChunkMirrorTest {
@@ -24,28 +21,12 @@ final class ChunkMirrorTest {
     private static final String LAST = "l".repeat(10);
     private static final String VALUE = FIRST + SECOND + LAST;
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     private static PipelineHarness harness(String name, ItemsTable items) throws Exception {
-        PipelineHarness h = new PipelineHarness(directory, server.url(), name, items);
+        PipelineHarness h = ENGINE.harness(name, items);
         h.tune = options -> options.withRecentValueBytes(0).withToast(ToastMode.CLICKHOUSE);
         return h;
-    }
-
-    private static TestTransaction at(long lsn) {
-        return new TestTransaction(700, lsn);
     }
 
     /** Row 1 with the big value at places 1 to 3 of the TOAST relation, durable. */

@@ -3,32 +3,16 @@ package dev.walshadow.pipeline;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.clickhouse.ClickHouseClient;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.mapping.TablePattern;
-import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A kill between the steps in which a table is exchanged loses no version, and repeats nothing. */
 final class KeptHistoryTest {
     private static final Sweep.Version LIMIT = new Sweep.Version(100, 0, 0, 0);
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     /** A table with versions of the keys 1 and 2, and a complete one with one of the key 2. */
     private static final class Exchange implements AutoCloseable {
@@ -43,7 +27,7 @@ final class KeptHistoryTest {
         Exchange(String name) throws Exception {
             this.name = name;
             items = new ItemsTable(name, "items", 16500, 16503);
-            h = new PipelineHarness(directory, server.url(), name, items);
+            h = ENGINE.harness(name, items);
             h.append = List.of(TablePattern.of("items"));
             h.tables = h.open();
             h.started();
@@ -77,7 +61,7 @@ final class KeptHistoryTest {
         }
 
         String versions(String of) {
-            return server.query(
+            return ENGINE.query(
                             "SELECT id, name, _is_deleted FROM %s.%s FINAL ORDER BY id, _version"
                                     .formatted(name, of))
                     .replace('\t', ' ')
@@ -85,7 +69,7 @@ final class KeptHistoryTest {
         }
 
         String tables() {
-            return server.query(
+            return ENGINE.query(
                             "SELECT name FROM system.tables WHERE database IN ('%s', '%s') AND (database = '%s' OR name LIKE 'loading%%') ORDER BY name"
                                     .formatted(name, h.metadata, name))
                     .replace('\n', ',');

@@ -1,11 +1,10 @@
 package dev.walshadow.pipeline;
 
+import static dev.walshadow.pipeline.TestTransaction.at;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.pipeline.TestTransaction.Place;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -17,10 +16,8 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Tables whose rows are told apart by their place in the heap. {@code -Dwalshadow.seed=n} repeats
@@ -32,30 +29,14 @@ final class KeylessTablesTest {
     private static final Big KEPT = Big.external(9001, 5000);
     private static final String VALUE = "v".repeat(5000);
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     private static ItemsTable keyless(String schema) {
         return new ItemsTable(schema, "items", 16500, 16503, 'n');
     }
 
     private static PipelineHarness harness(ItemsTable table) throws Exception {
-        return new PipelineHarness(directory, server.url(), table.schema(), table);
-    }
-
-    private static TestTransaction at(long lsn) {
-        return new TestTransaction(700, lsn);
+        return ENGINE.harness(table.schema(), table);
     }
 
     private static Place place(int block, int offset) {
@@ -237,7 +218,7 @@ final class KeylessTablesTest {
     /** As many rows arrive on block 1 as places are given up; none of these before all rows. */
     private static void commitAndWatch(
             PipelineHarness h, String schema, TestTransaction moves, int rows) throws Exception {
-        server.delayInserts(Duration.ofMillis(20));
+        ENGINE.server().delayInserts(Duration.ofMillis(20));
         try {
             h.pipeline.commit(moves);
             @Nullable String seen = "";
@@ -251,7 +232,7 @@ final class KeylessTablesTest {
                 assertThat(String.valueOf(seen)).matches("\\d+ 0|" + rows + " \\d+");
             }
         } finally {
-            server.delayInserts(Duration.ZERO);
+            ENGINE.server().delayInserts(Duration.ZERO);
         }
     }
 
@@ -364,15 +345,15 @@ final class KeylessTablesTest {
                     .allMatch(event -> event.startsWith("reachable"));
             assertThat(h.pipeline.metrics().deferredBytes()).as("seed %d", seed).isZero();
         } finally {
-            server.delayInserts(Duration.ZERO);
+            ENGINE.server().delayInserts(Duration.ZERO);
         }
     }
 
     private static void disturb(Random random) {
         switch (random.nextInt(20)) {
-            case 0 -> server.dropInsertsBeforeCommit(1 + random.nextInt(3));
-            case 1 -> server.dropInsertsAfterCommit(1 + random.nextInt(3));
-            case 2 -> server.delayInserts(Duration.ofMillis(random.nextInt(30)));
+            case 0 -> ENGINE.server().dropInsertsBeforeCommit(1 + random.nextInt(3));
+            case 1 -> ENGINE.server().dropInsertsAfterCommit(1 + random.nextInt(3));
+            case 2 -> ENGINE.server().delayInserts(Duration.ofMillis(random.nextInt(30)));
             default -> {}
         }
     }

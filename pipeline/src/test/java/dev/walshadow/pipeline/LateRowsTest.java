@@ -3,18 +3,14 @@ package dev.walshadow.pipeline;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.transaction.CommittedChanges;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Rows of transactions that were open at the backup's start: they come beside the stream, after
@@ -24,22 +20,10 @@ final class LateRowsTest {
     private static final long COMMIT = 0x200_0100;
     private static final long AFTERWARDS = 0x200_0300;
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     private static PipelineHarness harness(ItemsTable items) throws Exception {
-        return new PipelineHarness(directory, server.url(), items.schema(), items);
+        return ENGINE.harness(items.schema(), items);
     }
 
     private static ItemsTable items(String name) {

@@ -4,15 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Changes beside a load, told apart by what its snapshot sees, on the real engine. Everything up to
@@ -24,23 +20,7 @@ final class LoadFilterTest {
     private static final SourceSnapshot SNAPSHOT =
             new SourceSnapshot(703, new int[] {700}, 0x200_0500);
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
-
-    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        return new PipelineHarness(directory, server.url(), name, tables);
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     private static LoadTicket wanted(PipelineHarness h, ItemsTable items) throws Exception {
         h.pipeline.reload(ItemsTable.DATABASE, items.oid(), Q, "asked for");
@@ -64,7 +44,7 @@ final class LoadFilterTest {
     @Test
     void aRowThatTheSnapshotSeesUnderItsNewKeyKeepsItsValue() throws Exception {
         ItemsTable items = new ItemsTable("rekeyed", "items", 16500, 16503);
-        try (PipelineHarness h = harness("rekeyed", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("rekeyed", items).started()) {
             LoadTicket load = wanted(h, items);
             keep(h, load);
             // 1 becomes 2, and another row becomes 1; the values stay where they are
@@ -96,7 +76,7 @@ final class LoadFilterTest {
     @Test
     void whatCommitsBeforeASnapshotIsAskedForIsNotKept() throws Exception {
         ItemsTable items = new ItemsTable("early", "items", 16500, 16503);
-        try (PipelineHarness h = harness("early", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("early", items).started()) {
             LoadTicket load = wanted(h, items);
             h.pipeline.commit(
                     new TestTransaction(650, 0x200_0110)
@@ -127,7 +107,7 @@ final class LoadFilterTest {
     @Test
     void aTruncateThatTheSnapshotSeesEmptiesNothing() throws Exception {
         ItemsTable items = new ItemsTable("emptied", "items", 16500, 16503);
-        try (PipelineHarness h = harness("emptied", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("emptied", items).started()) {
             LoadTicket load = wanted(h, items);
             keep(h, load);
             h.pipeline.commit(
@@ -158,7 +138,7 @@ final class LoadFilterTest {
     @Test
     void changesThatTheRowsContainDoNotComeAgainAfterARestart() throws Exception {
         ItemsTable items = new ItemsTable("replayed", "items", 16500, 16503);
-        try (PipelineHarness h = harness("replayed", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("replayed", items).started()) {
             LoadTicket load = wanted(h, items);
             keep(h, load);
             h.pipeline.loading().useSnapshot(load, Q, SNAPSHOT);
@@ -184,7 +164,7 @@ final class LoadFilterTest {
     @Test
     void rowsOfTheBackupThatTheSnapshotSeesAreLeftOutToo() throws Exception {
         ItemsTable items = new ItemsTable("straddling", "items", 16500, 16503);
-        try (PipelineHarness h = harness("straddling", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("straddling", items).started()) {
             LoadTicket load = wanted(h, items);
             keep(h, load);
             h.pipeline.loading().useSnapshot(load, Q, SNAPSHOT);
@@ -211,7 +191,7 @@ final class LoadFilterTest {
     @Test
     void rowsOfTheBackupThatComeBeforeTheSnapshotMakeTheLoadBeginAnew() throws Exception {
         ItemsTable items = new ItemsTable("between", "items", 16500, 16503);
-        try (PipelineHarness h = harness("between", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("between", items).started()) {
             LoadTicket load = wanted(h, items);
             keep(h, load);
             TestTransaction rows =
@@ -249,7 +229,7 @@ final class LoadFilterTest {
 
     private static PipelineHarness partitioned(ItemsTable root, ItemsTable left, ItemsTable right)
             throws Exception {
-        PipelineHarness h = harness(root.schema(), left, right);
+        PipelineHarness h = ENGINE.harness(root.schema(), left, right);
         h.shapes.clear();
         h.shapes.add(shaped(left.shape(), root.oid(), 'p', 0));
         h.shapes.add(shaped(left.shape(), left.oid(), 'r', root.oid()));

@@ -4,36 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.postgres.RelationLocator;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Commits that give tables new storage or another key, on the real engine. */
 final class NewStorageTest {
     private static final long COMMIT = 0x200_0300;
     private static final Big SMALL = Big.inline("b");
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     /** A table with rows 1, 2 and 3, which one commit gives new storage. */
     private static final class Moved implements AutoCloseable {
@@ -50,7 +34,7 @@ final class NewStorageTest {
             items = new ItemsTable(name, "items", 16500, 16503, identity);
             fresh = new ItemsTable(name, "items", 16777, 16503, identity);
             orphan = new ItemsTable(name, "items", 16888, 16503, identity);
-            h = new PipelineHarness(directory, server.url(), name, items).started();
+            h = ENGINE.harness(name, items).started();
             h.pipeline.commit(
                     new TestTransaction(700, 0x200_0000)
                             .fillPage(0, items, List.of(1L, 2L, 3L), "old")
@@ -141,7 +125,7 @@ final class NewStorageTest {
     @Test
     void aRefillThatWasKilledComesAgain() throws Exception {
         try (Moved table = new Moved("again", 'd')) {
-            server.delayInserts(Duration.ofSeconds(5));
+            ENGINE.server().delayInserts(Duration.ofSeconds(5));
             table.change(table.after(ADDED), true);
             table.h.pipeline.commit(filled(table));
             table.h.pipeline.advance(COMMIT + 0x100);
@@ -155,7 +139,7 @@ final class NewStorageTest {
             }
             assertThat(table.rows()).as("until it is complete").hasSize(3);
             assertThat(table.h.restart()).isLessThan(COMMIT);
-            server.delayInserts(Duration.ZERO);
+            ENGINE.server().delayInserts(Duration.ZERO);
             table.again(table.after(ADDED), true);
             table.h.pipeline.commit(filled(table));
             table.h.pipeline.flush();
@@ -231,8 +215,7 @@ final class NewStorageTest {
         for (boolean logged : new boolean[] {false, true}) {
             ItemsTable items = new ItemsTable("rekeyed_" + logged, "items", 16500, 16503, 'n');
             ItemsTable after = new ItemsTable(items.schema(), "items", 16500, 16503, 'd');
-            try (PipelineHarness h =
-                    new PipelineHarness(directory, server.url(), items.schema(), items).started()) {
+            try (PipelineHarness h = ENGINE.harness(items.schema(), items).started()) {
                 h.pipeline.commit(
                         new TestTransaction(700, 0x200_0000)
                                 .fillPage(0, items, List.of(1L, 2L, 3L), "old")

@@ -1,8 +1,8 @@
 package dev.walshadow.pipeline;
 
+import static dev.walshadow.pipeline.TestTransaction.at;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.transaction.ToastValues;
 import java.nio.charset.StandardCharsets;
@@ -13,10 +13,8 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -29,38 +27,22 @@ final class OldValuesTest {
     private static final Big OTHER = Big.external(9003, 5000);
     private static final String VALUE = "v".repeat(5000);
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     /** None, few, or all that a test needs. */
     @Parameter long recentValueBytes;
 
     private PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        server.query("DROP DATABASE IF EXISTS " + name + " SYNC");
-        server.query("DROP DATABASE IF EXISTS walshadow_" + name + " SYNC");
-        Path each = directory.resolve(Long.toString(recentValueBytes));
-        PipelineHarness h = new PipelineHarness(each, server.url(), name, tables);
+        ENGINE.query("DROP DATABASE IF EXISTS " + name + " SYNC");
+        ENGINE.query("DROP DATABASE IF EXISTS walshadow_" + name + " SYNC");
+        Path each = ENGINE.directory().resolve(Long.toString(recentValueBytes));
+        PipelineHarness h = ENGINE.harness(each, name, tables);
         return tuned(h, options -> options);
     }
 
     private PipelineHarness tuned(PipelineHarness h, UnaryOperator<PipelineOptions> more) {
         h.tune = options -> more.apply(options.withRecentValueBytes(recentValueBytes));
         return h;
-    }
-
-    private static TestTransaction at(long lsn) {
-        return new TestTransaction(700, lsn);
     }
 
     /** Row 1 with the big value, durable. */
@@ -98,7 +80,7 @@ final class OldValuesTest {
     void aValueOfAnUndeliveredBatchIsFound() throws Exception {
         ItemsTable items = new ItemsTable("undelivered", "items", 16500, 16503);
         try (PipelineHarness h = harness("undelivered", items).started()) {
-            server.delayInserts(Duration.ofMillis(200));
+            ENGINE.server().delayInserts(Duration.ofMillis(200));
             try {
                 h.pipeline.commit(
                         at(0x200_0000)
@@ -111,7 +93,7 @@ final class OldValuesTest {
                                 .committed(0x200_0300, 1));
                 h.pipeline.flush();
             } finally {
-                server.delayInserts(Duration.ZERO);
+                ENGINE.server().delayInserts(Duration.ZERO);
             }
             assertThat(h.rows(items)).isEqualTo(Map.of(1L, "b|" + VALUE + "|2"));
         }
@@ -151,7 +133,7 @@ final class OldValuesTest {
             }
             h.pipeline.commit(seed.committed(0x200_0800, 1));
             h.pipeline.flush();
-            server.delayInserts(Duration.ofMillis(20));
+            ENGINE.server().delayInserts(Duration.ofMillis(20));
             try {
                 h.pipeline.commit(moves.committed(0x200_2000, 2));
                 @Nullable String seen = "";
@@ -164,7 +146,7 @@ final class OldValuesTest {
                     assertThat(String.valueOf(seen)).matches("\\d+ 0|" + rows + " \\d+");
                 }
             } finally {
-                server.delayInserts(Duration.ZERO);
+                ENGINE.server().delayInserts(Duration.ZERO);
             }
             h.pipeline.flush();
             assertThat(h.rows(items)).hasSize(rows).containsEntry(107L, "b|" + VALUE + "|7");

@@ -2,9 +2,7 @@ package dev.walshadow.pipeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,10 +14,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Random histories with random batch sizes, engine failures, kills of the engine and restarts of
@@ -29,19 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class PipelinePropertyTest {
     private static final int ROUNDS = Boolean.getBoolean("walshadow.soak") ? 60 : 2;
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     @Test
     void finalEqualsTheModelWhateverFails() throws Exception {
@@ -61,7 +45,7 @@ final class PipelinePropertyTest {
         };
         History history = new History(random, tables);
         ToastMode mode = seed % 2 == 0 ? ToastMode.CLICKHOUSE : ToastMode.DESTINATION;
-        try (PipelineHarness h = new PipelineHarness(directory, server.url(), name, tables)) {
+        try (PipelineHarness h = ENGINE.harness(name, tables)) {
             h.tune =
                     options ->
                             options.withBatchRows(1 + random.nextInt(200))
@@ -136,13 +120,13 @@ final class PipelinePropertyTest {
 
     private static void disturb(Random random) {
         switch (random.nextInt(24)) {
-            case 0 -> server.refuseInserts(1 + random.nextInt(3), 252);
-            case 1 -> server.dropInsertsBeforeCommit(1 + random.nextInt(3));
-            case 2 -> server.dropInsertsAfterCommit(1 + random.nextInt(3));
-            case 3 -> server.delayInserts(Duration.ofMillis(random.nextInt(30)));
+            case 0 -> ENGINE.server().refuseInserts(1 + random.nextInt(3), 252);
+            case 1 -> ENGINE.server().dropInsertsBeforeCommit(1 + random.nextInt(3));
+            case 2 -> ENGINE.server().dropInsertsAfterCommit(1 + random.nextInt(3));
+            case 3 -> ENGINE.server().delayInserts(Duration.ofMillis(random.nextInt(30)));
             case 4 -> {
-                server.kill();
-                server.start();
+                ENGINE.server().kill();
+                ENGINE.server().start();
             }
             default -> {}
         }

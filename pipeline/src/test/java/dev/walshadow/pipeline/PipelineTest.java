@@ -1,50 +1,27 @@
 package dev.walshadow.pipeline;
 
+import static dev.walshadow.pipeline.TestTransaction.at;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.HaltException;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The pipeline against the real engine. */
 final class PipelineTest {
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
-
-    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        return new PipelineHarness(directory, server.url(), name, tables);
-    }
-
-    private static TestTransaction at(long lsn) {
-        return new TestTransaction(700, lsn);
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     @Test
     void everyKindOfChangeArrives() throws Exception {
         ItemsTable items = new ItemsTable("kinds", "items", 16500, 16503);
-        try (PipelineHarness h = harness("kinds", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("kinds", items).started()) {
             TestTransaction tx = at(0x200_0000);
             tx.insert(items, 1, "one", Big.inline("b"), 1)
                     .insert(items, 2, null, Big.inline(null), 2)
@@ -78,7 +55,7 @@ final class PipelineTest {
     @Test
     void aSingleCommitIsVisibleWithoutAFlush() throws Exception {
         ItemsTable items = new ItemsTable("single", "items", 16500, 16503);
-        try (PipelineHarness h = harness("single", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("single", items).started()) {
             h.tune = options -> options;
             for (int i = 1; i <= 3; i++) {
                 long position = 0x200_0000L + i * 0x100L;
@@ -95,7 +72,7 @@ final class PipelineTest {
     @Test
     void versionsFollowCommitOrderNotRecordOrder() throws Exception {
         ItemsTable items = new ItemsTable("orders", "items", 16500, 16503);
-        try (PipelineHarness h = harness("orders", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("orders", items).started()) {
             // the insert of 77 was logged before the delete of its predecessor, and commits later
             h.pipeline.commit(
                     at(0x200_0000)
@@ -114,7 +91,7 @@ final class PipelineTest {
     void spilledTransactionsAreCopied() throws Exception {
         ItemsTable items = new ItemsTable("spilled", "items", 16500, 16503);
         ItemsTable other = new ItemsTable("spilled", "other", 16600, 16603);
-        try (PipelineHarness h = harness("spilled", items, other)) {
+        try (PipelineHarness h = ENGINE.harness("spilled", items, other)) {
             h.tune = options -> options.withBatchRows(1000).withQueueBytes(100_000);
             h.started();
             TestTransaction tx = at(0x200_0000).spilled();
@@ -134,7 +111,7 @@ final class PipelineTest {
     @Test
     void transactionsThatAreDurableAreSkippedAfterARestart() throws Exception {
         ItemsTable items = new ItemsTable("again", "items", 16500, 16503);
-        try (PipelineHarness h = harness("again", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("again", items).started()) {
             TestTransaction first =
                     at(0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)
@@ -162,7 +139,7 @@ final class PipelineTest {
     void aTableThatClickHouseRefusesIsSetAsideAndOthersGoOn() throws Exception {
         ItemsTable good = new ItemsTable("refused", "good", 16500, 16503);
         ItemsTable bad = new ItemsTable("refused", "bad", 16600, 16603);
-        try (PipelineHarness h = harness("refused", good, bad).started()) {
+        try (PipelineHarness h = ENGINE.harness("refused", good, bad).started()) {
             h.client.execute("DROP TABLE refused.bad SYNC");
             h.pipeline.commit(
                     at(0x200_0000)
@@ -194,7 +171,7 @@ final class PipelineTest {
     @Test
     void aDeleteWithoutKeySetsItsTableAside() throws Exception {
         ItemsTable items = new ItemsTable("keyless", "items", 16500, 16503);
-        try (PipelineHarness h = harness("keyless", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("keyless", items).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)
@@ -209,7 +186,7 @@ final class PipelineTest {
     @Test
     void aRecordThatDoesNotFitItsTableLoadsIt() throws Exception {
         ItemsTable items = new ItemsTable("shapes", "items", 16500, 16503);
-        try (PipelineHarness h = harness("shapes", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("shapes", items).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)
@@ -244,8 +221,8 @@ final class PipelineTest {
     @Test
     void whatCommittedBeforeATableIsSetAsideStillArrives() throws Exception {
         ItemsTable items = new ItemsTable("before", "items", 16500, 16503);
-        try (PipelineHarness h = harness("before", items).started()) {
-            server.delayInserts(Duration.ofMillis(300));
+        try (PipelineHarness h = ENGINE.harness("before", items).started()) {
+            ENGINE.server().delayInserts(Duration.ofMillis(300));
             try {
                 h.pipeline.commit(
                         at(0x200_0000)
@@ -268,7 +245,7 @@ final class PipelineTest {
                                 .committed(0x200_0400, 1));
                 h.pipeline.flush();
             } finally {
-                server.delayInserts(Duration.ZERO);
+                ENGINE.server().delayInserts(Duration.ZERO);
             }
             assertThat(h.rows(items)).isEqualTo(Map.of(2L, "a|b|1"));
             assertThat(h.status(items).discardedRows()).isEqualTo(1);
@@ -295,7 +272,7 @@ final class PipelineTest {
     void anUnknownTableIsReportedOnce() throws Exception {
         ItemsTable items = new ItemsTable("unknown", "items", 16500, 16503);
         ItemsTable later = new ItemsTable("unknown", "later", 16600, 16603);
-        try (PipelineHarness h = harness("unknown", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("unknown", items).started()) {
             h.descriptors.append(
                     0x200_0000, List.of(later.shape()), List.of(), ItemsTable.DATABASE);
             for (int i = 1; i < 3; i++) {
@@ -314,7 +291,7 @@ final class PipelineTest {
     void truncateEmptiesWhatWasThereAndKeepsWhatFollows() throws Exception {
         ItemsTable items = new ItemsTable("truncated", "items", 16500, 16503);
         ItemsTable other = new ItemsTable("truncated", "other", 16600, 16603);
-        try (PipelineHarness h = harness("truncated", items, other).started()) {
+        try (PipelineHarness h = ENGINE.harness("truncated", items, other).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)
@@ -344,33 +321,33 @@ final class PipelineTest {
     @Test
     void anOutageIsWaitedOut() throws Exception {
         ItemsTable items = new ItemsTable("outage", "items", 16500, 16503);
-        try (PipelineHarness h = harness("outage", items).started()) {
-            server.refuseInserts(2, 252);
+        try (PipelineHarness h = ENGINE.harness("outage", items).started()) {
+            ENGINE.server().refuseInserts(2, 252);
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)
                             .committed(0x200_0100, 1));
             h.pipeline.flush();
             assertThat(h.pipeline.metrics().retries()).isGreaterThanOrEqualTo(2);
-            server.dropInsertsAfterCommit(1);
+            ENGINE.server().dropInsertsAfterCommit(1);
             h.pipeline.commit(
                     at(0x200_0200)
                             .insert(items, 2, "a", Big.inline("b"), 1)
                             .committed(0x200_0300, 1));
             h.pipeline.flush();
-            server.dropInsertsBeforeCommit(1);
+            ENGINE.server().dropInsertsBeforeCommit(1);
             h.pipeline.commit(
                     at(0x200_0400)
                             .insert(items, 3, "a", Big.inline("b"), 1)
                             .committed(0x200_0500, 1));
             h.pipeline.flush();
-            server.kill();
+            ENGINE.server().kill();
             h.pipeline.commit(
                     at(0x200_0600)
                             .insert(items, 4, "a", Big.inline("b"), 1)
                             .committed(0x200_0700, 1));
             assertThat(h.pipeline.awaitDurable(0x200_0700, Duration.ofMillis(500))).isFalse();
-            server.start();
+            ENGINE.server().start();
             h.pipeline.flush();
             assertThat(h.rows(items)).hasSize(4);
             assertThat(h.events).contains("reachable false", "reachable true");
@@ -382,7 +359,7 @@ final class PipelineTest {
     @Test
     void theWatermarkIsWrittenAgainWhileItStays() throws Exception {
         ItemsTable items = new ItemsTable("beat", "items", 16500, 16503);
-        try (PipelineHarness h = harness("beat", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("beat", items).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)
@@ -411,7 +388,7 @@ final class PipelineTest {
     @Test
     void behindAShutGateNothingIsAskedOfClickHouseAndNothingIsLost() throws Exception {
         ItemsTable items = new ItemsTable("gated", "items", 16500, 16503);
-        try (PipelineHarness h = harness("gated", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("gated", items).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)
@@ -445,10 +422,10 @@ final class PipelineTest {
     void anOutageBlocksTheSourceAndNothingGrows() throws Exception {
         ItemsTable items = new ItemsTable("blocked", "items", 16500, 16503);
         ItemsTable other = new ItemsTable("blocked", "other", 16600, 16603);
-        try (PipelineHarness h = harness("blocked", items, other)) {
+        try (PipelineHarness h = ENGINE.harness("blocked", items, other)) {
             h.tune = options -> options.withMemoryBytes(1_000_000).withQueueBytes(200_000);
             h.started();
-            server.kill();
+            ENGINE.server().kill();
             int transactions = 4_000;
             AtomicInteger sent = new AtomicInteger();
             Thread feeder =
@@ -472,7 +449,7 @@ final class PipelineTest {
             assertThat(before).isLessThan(transactions);
             assertThat(h.pipeline.metrics().heldBytes()).isLessThanOrEqualTo(1_000_000);
             assertThat(h.pipeline.metrics().queuedBytes()).isLessThanOrEqualTo(200_000);
-            server.start();
+            ENGINE.server().start();
             feeder.join();
             h.pipeline.flush();
             assertThat(h.rows(items)).hasSize(transactions * 50);
@@ -498,7 +475,7 @@ final class PipelineTest {
         for (int i = 0; i < tables.length; i++) {
             tables[i] = new ItemsTable("many", "t" + i, 17000 + i * 10, 17001 + i * 10);
         }
-        try (PipelineHarness h = harness("many", tables).started()) {
+        try (PipelineHarness h = ENGINE.harness("many", tables).started()) {
             for (int round = 0; round < 20; round++) {
                 TestTransaction tx = at(0x200_0000 + round * 0x1000L);
                 for (ItemsTable table : tables) {
@@ -517,7 +494,7 @@ final class PipelineTest {
     @Test
     void aSourceThatNoLongerLogsRowsStopsThePipeline() throws Exception {
         ItemsTable items = new ItemsTable("lowered", "items", 16500, 16503);
-        try (PipelineHarness h = harness("lowered", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("lowered", items).started()) {
             h.pipeline.commit(at(0x200_0000).insertWithoutTuple(items).committed(0x200_0100, 1));
             assertThatThrownBy(h.pipeline::flush)
                     .isInstanceOf(HaltException.class)

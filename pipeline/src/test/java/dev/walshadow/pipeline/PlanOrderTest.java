@@ -2,18 +2,14 @@ package dev.walshadow.pipeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What passes a large transaction, and what does not. */
 final class PlanOrderTest {
@@ -21,22 +17,10 @@ final class PlanOrderTest {
     private static final long LARGE = 0x200_0000;
     private static final long LATER = 0x300_0000;
 
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     private static PipelineHarness harness(ItemsTable... tables) throws Exception {
-        return new PipelineHarness(directory, server.url(), tables[0].schema(), tables);
+        return ENGINE.harness(tables[0].schema(), tables);
     }
 
     private static TestTransaction small(int number) {

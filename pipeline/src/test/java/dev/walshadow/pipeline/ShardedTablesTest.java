@@ -5,42 +5,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.clickhouse.ClickHouseClient;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.pipeline.ddl.ShapeChange;
 import dev.walshadow.pipeline.mapping.TableMapping;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Two engines that are shards; one of them is behind the other. */
 final class ShardedTablesTest {
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse first;
-    private static EmbeddedClickHouse second;
-
-    @BeforeAll
-    static void start() {
-        first = EmbeddedClickHouse.start(directory.resolve("first"));
-        second = EmbeddedClickHouse.start(directory.resolve("second"));
-    }
-
-    @AfterAll
-    static void stop() {
-        first.close();
-        second.close();
-    }
-
-    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        return new PipelineHarness(directory, List.of(first.url(), second.url()), name, tables);
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine(2);
 
     private static TargetTable table(PipelineHarness h, ItemsTable items) {
         return Objects.requireNonNull(h.tables.find(ItemsTable.DATABASE, items.oid()));
@@ -63,7 +40,7 @@ final class ShardedTablesTest {
     @Test
     void anExchangeThatOneShardHasDoneIsDoneByTheOtherWhenItIsRepeated() throws Exception {
         ItemsTable items = new ItemsTable("exchange", "items", 16500, 16503);
-        try (PipelineHarness h = harness("exchange", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("exchange", items).started()) {
             TargetTable table = table(h, items);
             TargetName name = TargetName.of(table.mapped());
             TargetName staging = h.tables.names().scratch("loading", table);
@@ -87,7 +64,7 @@ final class ShardedTablesTest {
     @Test
     void aMoveThatOneShardHasDoneIsDoneByTheOtherWhenItIsRepeated() throws Exception {
         ItemsTable items = new ItemsTable("moving", "items", 16500, 16503);
-        try (PipelineHarness h = harness("moving", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("moving", items).started()) {
             TargetTable table = table(h, items);
             TargetName parking = h.tables.names().scratch("moving", table);
             TargetName other = new TargetName("moving", "renamed");
@@ -106,7 +83,7 @@ final class ShardedTablesTest {
     @Test
     void aCopyThatOneShardHasMadeIsMadeByTheOtherWhenItIsRepeated() throws Exception {
         ItemsTable items = new ItemsTable("copying", "items", 16500, 16503);
-        try (PipelineHarness h = harness("copying", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("copying", items).started()) {
             TargetTable table = table(h, items);
             TargetName name = TargetName.of(table.mapped());
             onEach(h, "INSERT INTO copying.items (id, name) VALUES (1, 'row'), (2, 'other')");
@@ -128,7 +105,7 @@ final class ShardedTablesTest {
     @Test
     void rowsAreWhereTheSqlHashSaysAndAreFoundThere() throws Exception {
         ItemsTable items = new ItemsTable("placed", "items", 16500, 16503);
-        try (PipelineHarness h = harness("placed", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("placed", items).started()) {
             TestTransaction tx = new TestTransaction(700, 0x200_0000);
             for (long id = 1; id <= 200; id++) {
                 tx.insert(items, id, "n" + id, Big.inline("b" + id), 1);
@@ -170,8 +147,8 @@ final class ShardedTablesTest {
     @Test
     void aShardThatHasItsRowsIsNotSentThemAgain() throws Exception {
         ItemsTable items = new ItemsTable("repeated", "items", 16500, 16503);
-        try (PipelineHarness h = harness("repeated", items).started()) {
-            second.stop();
+        try (PipelineHarness h = ENGINE.harness("repeated", items).started()) {
+            ENGINE.server(1).stop();
             TestTransaction tx = new TestTransaction(700, 0x200_0000);
             for (long id = 1; id <= 50; id++) {
                 tx.insert(items, id, "n", Big.inline("b"), 1);
@@ -187,7 +164,7 @@ final class ShardedTablesTest {
             String parts =
                     "SELECT count() FROM system.parts WHERE database = 'repeated' AND active";
             assertThat(h.client.queryValue(parts)).isEqualTo("1");
-            second.start();
+            ENGINE.server(1).start();
             h.pipeline.flush();
             assertThat(h.client.queryValue(parts)).isEqualTo("1");
             assertThat(ofEach(h, "SELECT count() > 0 FROM repeated.items"))
@@ -200,24 +177,30 @@ final class ShardedTablesTest {
     @Test
     void otherShardsAreRefused() throws Exception {
         ItemsTable items = new ItemsTable("others", "items", 16500, 16503);
-        harness("others", items).started().close();
-        assertRefused("shard 1 of 2", first.url());
-        assertRefused("shard 2 of 2", second.url());
-        assertRefused("shard 2 of 2", second.url(), first.url());
-        assertRefused("shard 1 of 2", first.url(), second.url(), first.url());
-        try (PipelineHarness same = harness("others", items)) {
+        ENGINE.harness("others", items).started().close();
+        assertRefused("shard 1 of 2", ENGINE.server(0).url());
+        assertRefused("shard 2 of 2", ENGINE.server(1).url());
+        assertRefused("shard 2 of 2", ENGINE.server(1).url(), ENGINE.server(0).url());
+        assertRefused(
+                "shard 1 of 2",
+                ENGINE.server(0).url(),
+                ENGINE.server(1).url(),
+                ENGINE.server(0).url());
+        try (PipelineHarness same = ENGINE.harness("others", items)) {
             assertThat(same.tables.isAttached()).isTrue();
         }
         ItemsTable alone = new ItemsTable("alone", "items", 16500, 16503);
-        new PipelineHarness(directory, first.url(), "alone", alone).started().close();
-        assertThatThrownBy(() -> harness("alone", alone))
+        new PipelineHarness(ENGINE.directory(), ENGINE.server(0).url(), "alone", alone)
+                .started()
+                .close();
+        assertThatThrownBy(() -> ENGINE.harness("alone", alone))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("WS-1960")
                 .hasMessageContaining("no shard at all");
     }
 
     private static void assertRefused(String found, String... urls) {
-        assertThatThrownBy(() -> new PipelineHarness(directory, List.of(urls), "others"))
+        assertThatThrownBy(() -> new PipelineHarness(ENGINE.directory(), List.of(urls), "others"))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("WS-1960")
                 .hasMessageContaining(found);

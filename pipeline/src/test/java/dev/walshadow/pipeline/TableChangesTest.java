@@ -1,45 +1,22 @@
 package dev.walshadow.pipeline;
 
+import static dev.walshadow.pipeline.TestTransaction.at;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.walshadow.catalog.AttributeDescriptor;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.catalog.RelationName;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Tables that are created, dropped, renamed and loaded while rows flow, on the real engine. */
 final class TableChangesTest {
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
-
-    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        return new PipelineHarness(directory, server.url(), name, tables);
-    }
-
-    private static TestTransaction at(long lsn) {
-        return new TestTransaction(700, lsn);
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     private static void change(
             PipelineHarness h,
@@ -83,7 +60,7 @@ final class TableChangesTest {
     void aCreatedTableTakesItsRowsAtOnce() throws Exception {
         ItemsTable items = new ItemsTable("made", "items", 16500, 16503);
         ItemsTable later = new ItemsTable("made", "later", 16600, 16603);
-        try (PipelineHarness h = harness("made", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("made", items).started()) {
             change(h, 0x200_0100, null, later.shape());
             h.pipeline.commit(
                     at(0x200_0000)
@@ -111,7 +88,7 @@ final class TableChangesTest {
     @Test
     void aTableIsLoadedWhileItsChangesGoOn() throws Exception {
         ItemsTable items = new ItemsTable("anew", "items", 16500, 16503);
-        try (PipelineHarness h = harness("anew", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("anew", items).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "old", Big.inline("b"), 1)
@@ -161,7 +138,7 @@ final class TableChangesTest {
     @Test
     void anUnfinishedLoadBeginsAnewAfterARestart() throws Exception {
         ItemsTable items = new ItemsTable("again", "items", 16500, 16503);
-        try (PipelineHarness h = harness("again", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("again", items).started()) {
             h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
             LoadTicket first = h.loads.take();
             useSnapshot(h, first);
@@ -196,7 +173,7 @@ final class TableChangesTest {
         String staging =
                 "SELECT count() FROM system.tables WHERE database = 'walshadow_left' AND name LIKE"
                         + " 'loading%'";
-        try (PipelineHarness h = harness("left", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("left", items).started()) {
             h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
             h.loads.take();
             assertThat(h.client.queryValue(staging)).isEqualTo("1");
@@ -209,7 +186,7 @@ final class TableChangesTest {
     @Test
     void aLaterChangeOvertakesALoad() throws Exception {
         ItemsTable items = new ItemsTable("overtaken", "items", 16500, 16503);
-        try (PipelineHarness h = harness("overtaken", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("overtaken", items).started()) {
             h.pipeline.reload(ItemsTable.DATABASE, items.oid(), 0x200_0100, "asked for");
             LoadTicket first = h.loads.take();
             useSnapshot(h, first);
@@ -236,7 +213,7 @@ final class TableChangesTest {
     void aDroppedTablesRowsStayAndItsNameIsFree() throws Exception {
         ItemsTable items = new ItemsTable("gone", "items", 16500, 16503);
         ItemsTable again = new ItemsTable("gone", "items", 16700, 16703);
-        try (PipelineHarness h = harness("gone", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("gone", items).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(items, 1, "first", Big.inline("b"), 1)
@@ -263,7 +240,7 @@ final class TableChangesTest {
         ItemsTable b = new ItemsTable("swap", "b", 16600, 16603);
         ItemsTable newA = new ItemsTable("swap", "b", 16500, 16503);
         ItemsTable newB = new ItemsTable("swap", "a", 16600, 16603);
-        try (PipelineHarness h = harness("swap", a, b).started()) {
+        try (PipelineHarness h = ENGINE.harness("swap", a, b).started()) {
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(a, 1, "of a", Big.inline("b"), 1)
@@ -278,14 +255,14 @@ final class TableChangesTest {
                     List.of(
                             new RelationChange(a.shape(), newA.shape(), false, false),
                             new RelationChange(b.shape(), newB.shape(), false, false));
-            server.delayInserts(Duration.ofMillis(50));
+            ENGINE.server().delayInserts(Duration.ofMillis(50));
             h.pipeline.changeRelations(0x200_0200, 0x200_01F0, changes);
             h.pipeline.commit(
                     at(0x200_0180)
                             .insert(a, 3, "of a", Big.inline("b"), 1)
                             .committed(0x200_0200, 1));
             h.pipeline.flush();
-            server.delayInserts(Duration.ZERO);
+            ENGINE.server().delayInserts(Duration.ZERO);
             assertThat(h.rows(newA)).isEqualTo(Map.of(1L, "of a|b|1", 3L, "of a|b|1"));
             assertThat(h.rows(newB)).isEqualTo(Map.of(2L, "of b|b|1"));
             assertThat(h.events).isEmpty();
@@ -298,8 +275,8 @@ final class TableChangesTest {
         ItemsTable others = new ItemsTable("beside_a", "items", 16500, 16503);
         ItemsTable items = new ItemsTable("beside_b", "items", 16500, 16503);
         ItemsTable renamed = new ItemsTable("beside_b", "things", 16500, 16503);
-        try (PipelineHarness other = harness("beside_a", others).started();
-                PipelineHarness h = harness("beside_b", items).started()) {
+        try (PipelineHarness other = ENGINE.harness("beside_a", others).started();
+                PipelineHarness h = ENGINE.harness("beside_b", items).started()) {
             for (PipelineHarness each : List.of(other, h)) {
                 each.pipeline.commit(
                         at(0x200_0000)
@@ -320,8 +297,8 @@ final class TableChangesTest {
     void aNamePassesFromTableToTableInTheOrderOfTheCommits() throws Exception {
         int generations = 6;
         ItemsTable first = new ItemsTable("passing", "items", 16500, 16503);
-        try (PipelineHarness h = harness("passing", first).started()) {
-            server.delayInserts(Duration.ofMillis(100));
+        try (PipelineHarness h = ENGINE.harness("passing", first).started()) {
+            ENGINE.server().delayInserts(Duration.ofMillis(100));
             long position = 0x200_0000;
             ItemsTable now = first;
             for (int i = 0; i <= generations; i++) {
@@ -337,7 +314,7 @@ final class TableChangesTest {
                 }
             }
             h.pipeline.flush();
-            server.delayInserts(Duration.ZERO);
+            ENGINE.server().delayInserts(Duration.ZERO);
             assertThat(h.events).isEmpty();
             assertThat(h.rows(now)).isEqualTo(Map.of((long) generations, "a|b|1"));
             List<String> kept = new java.util.ArrayList<>();
@@ -373,7 +350,7 @@ final class TableChangesTest {
     void aPartitionThatWasSetAsideIsLoadedIntoItsPartitionedTable() throws Exception {
         ItemsTable leaf = new ItemsTable("parts", "leaf", 16500, 16503);
         ItemsTable root = new ItemsTable("parts", "root", 16900, 0);
-        try (PipelineHarness h = harness("parts", leaf)) {
+        try (PipelineHarness h = ENGINE.harness("parts", leaf)) {
             h.shapes.clear();
             h.shapes.add(shaped(leaf.shape(), root.oid(), "root", 'p', 0));
             h.shapes.add(shaped(leaf.shape(), leaf.oid(), "leaf", 'r', root.oid()));
@@ -428,12 +405,12 @@ final class TableChangesTest {
         RelationDescriptor rootAfter = shaped(wider, root, "root", 'p', 0);
         RelationDescriptor leafAfter = shaped(wider, leaf.oid(), "leaf", 'r', root);
         RelationDescriptor leafAgain = shaped(widerFull, leaf.oid(), "leaf", 'r', root);
-        try (PipelineHarness h = harness("hasty", leaf)) {
+        try (PipelineHarness h = ENGINE.harness("hasty", leaf)) {
             h.shapes.clear();
             h.shapes.addAll(List.of(rootBefore, leafBefore));
             h.descriptors.append(2, h.shapes, List.of(), ItemsTable.DATABASE);
             h.started();
-            server.delayInserts(Duration.ofMillis(300)); // what the opening waits for
+            ENGINE.server().delayInserts(Duration.ofMillis(300)); // what the opening waits for
             h.pipeline.commit(
                     at(0x200_0000)
                             .insert(leaf, 1, "a", Big.inline("b"), 1)
@@ -456,7 +433,7 @@ final class TableChangesTest {
                             .insert(leaf, 3, "a", Big.inline("b"), 1)
                             .committed(0x200_0400, 1));
             h.pipeline.flush();
-            server.delayInserts(Duration.ZERO);
+            ENGINE.server().delayInserts(Duration.ZERO);
             assertThat(h.rows(new ItemsTable("hasty", "root", root, 0))).hasSize(3);
             assertThat(h.events).isEmpty();
             assertThat(h.loads).isEmpty();

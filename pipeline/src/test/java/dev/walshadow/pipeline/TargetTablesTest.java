@@ -6,43 +6,23 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.catalog.Partitions;
 import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.embedded.EmbeddedClickHouse;
 import dev.walshadow.pipeline.ItemsTable.Big;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.MappingRules;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Attach checks and the ledger, against the real engine. */
 final class TargetTablesTest {
-    @TempDir static Path directory;
-
-    private static EmbeddedClickHouse server;
-
-    @BeforeAll
-    static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
-
-    private static PipelineHarness harness(String name, ItemsTable... tables) throws Exception {
-        return new PipelineHarness(directory, server.url(), name, tables);
-    }
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
     @Test
     void aNonEmptyTargetIsRefusedAndNothingIsChanged() throws Exception {
         ItemsTable items = new ItemsTable("filled", "items", 16500, 16503);
         ItemsTable other = new ItemsTable("filled", "other", 16600, 16603);
-        try (PipelineHarness h = harness("filled", items, other)) {
+        try (PipelineHarness h = ENGINE.harness("filled", items, other)) {
             h.client.execute("CREATE DATABASE filled");
             h.client.execute("CREATE TABLE filled.other (a Int32) ENGINE = MergeTree ORDER BY a");
             h.tables.attach(
@@ -89,7 +69,7 @@ final class TargetTablesTest {
     @Test
     void anExistingTableIsEmptiedAndUsedAsItIsDefined() throws Exception {
         ItemsTable items = new ItemsTable("emptied_first", "items", 16500, 16503);
-        try (PipelineHarness h = harness("emptied_first", items)) {
+        try (PipelineHarness h = ENGINE.harness("emptied_first", items)) {
             h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B);
             execute(
                     h,
@@ -114,7 +94,7 @@ final class TargetTablesTest {
     @Test
     void anExistingTableOfAnotherShapeIsRefusedOrReplacedButNeverEmptied() throws Exception {
         ItemsTable items = new ItemsTable("kept_aside", "items", 16500, 16503);
-        try (PipelineHarness h = harness("kept_aside", items)) {
+        try (PipelineHarness h = ENGINE.harness("kept_aside", items)) {
             execute(
                     h,
                     "CREATE DATABASE kept_aside",
@@ -142,7 +122,7 @@ final class TargetTablesTest {
     @Test
     void anAttachThatBeginsAnewKeepsTheDefinitionOfATableThatItEmptied() throws Exception {
         ItemsTable items = new ItemsTable("emptied_twice", "items", 16500, 16503);
-        try (PipelineHarness h = harness("emptied_twice", items)) {
+        try (PipelineHarness h = ENGINE.harness("emptied_twice", items)) {
             h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B);
             execute(
                     h,
@@ -159,7 +139,7 @@ final class TargetTablesTest {
     @Test
     void anotherSourcesMetadataIsRefused() throws Exception {
         ItemsTable items = new ItemsTable("foreign", "items", 16500, 16503);
-        try (PipelineHarness h = harness("foreign", items)) {
+        try (PipelineHarness h = ENGINE.harness("foreign", items)) {
             h.tables.attach(h.shapes, Partitions.among(h.shapes), PipelineHarness.B);
             TargetOptions options =
                     new TargetOptions(
@@ -181,7 +161,7 @@ final class TargetTablesTest {
     void anUnfinishedAttachBeginsAnewAndAFinishedOneIsNotOverwritten() throws Exception {
         ItemsTable done = new ItemsTable("unfinished", "done", 16500, 16503);
         ItemsTable open = new ItemsTable("unfinished", "open", 16600, 16603);
-        try (PipelineHarness h = harness("unfinished", done, open).attached()) {
+        try (PipelineHarness h = ENGINE.harness("unfinished", done, open).attached()) {
             for (ItemsTable table : List.of(done, open)) {
                 h.pipeline.awaitBaseline(
                         h.pipeline.submitBaseline(
@@ -231,7 +211,7 @@ final class TargetTablesTest {
     void anUnfinishedAttachMakesWayForAnotherTableOfTheSameName() throws Exception {
         ItemsTable first = new ItemsTable("renewed", "items", 16500, 16503);
         ItemsTable second = new ItemsTable("renewed", "items", 16700, 16703);
-        try (PipelineHarness h = harness("renewed", first).attached()) {
+        try (PipelineHarness h = ENGINE.harness("renewed", first).attached()) {
             submitRow(h, first);
             h.pipeline.baselineComplete(ItemsTable.DATABASE, first.oid());
             h.pipeline.settleLedger();
@@ -258,7 +238,7 @@ final class TargetTablesTest {
     void anUnfinishedAttachGoesOnIfEverythingIsAsItWas() throws Exception {
         ItemsTable items = new ItemsTable("gone_on", "items", 16500, 16503);
         ItemsTable other = new ItemsTable("gone_on", "other", 16600, 16603);
-        try (PipelineHarness h = harness("gone_on", items, other).attached()) {
+        try (PipelineHarness h = ENGINE.harness("gone_on", items, other).attached()) {
             submitRow(h, items);
             h.pipeline.close();
             Partitions.Lookup none = Partitions.among(h.shapes);
@@ -285,7 +265,7 @@ final class TargetTablesTest {
     void tablesThatCannotBeReplicatedAreHeldBackWithTheReason() throws Exception {
         ItemsTable items = new ItemsTable("held", "items", 16500, 16503);
         ItemsTable unlogged = new ItemsTable("held", "unlogged", 16600, 16603);
-        try (PipelineHarness h = harness("held", items)) {
+        try (PipelineHarness h = ENGINE.harness("held", items)) {
             RelationDescriptor shape = unlogged.shape();
             h.shapes.add(
                     new RelationDescriptor(
@@ -323,7 +303,7 @@ final class TargetTablesTest {
     @Test
     void aShapeThatTheLedgerDoesNotKnowIsLoadedAtTheNextStart() throws Exception {
         ItemsTable items = new ItemsTable("reshaped", "items", 16500, 16503);
-        try (PipelineHarness h = harness("reshaped", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("reshaped", items).started()) {
             h.pipeline.close();
             RelationDescriptor wider =
                     items.shape(
@@ -342,7 +322,7 @@ final class TargetTablesTest {
     @Test
     void theWatermarkIsWrittenToClickHouse() throws Exception {
         ItemsTable items = new ItemsTable("marked", "items", 16500, 16503);
-        try (PipelineHarness h = harness("marked", items).started()) {
+        try (PipelineHarness h = ENGINE.harness("marked", items).started()) {
             h.pipeline.commit(
                     new TestTransaction(1, 0x200_0000)
                             .insert(items, 1, "a", Big.inline("b"), 1)

@@ -50,6 +50,11 @@ final class TestTransaction implements CommittedChanges {
         this.nextLsn = firstLsn;
     }
 
+    /** A transaction whose first record is at {@code lsn}. */
+    static TestTransaction at(long lsn) {
+        return new TestTransaction(700, lsn);
+    }
+
     /** Rows of the initial load at B. */
     static TestTransaction baseline(long b) {
         TestTransaction chunk = new TestTransaction(0, b);

@@ -1,6 +1,8 @@
 package dev.walshadow.shadow;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.FileTree;
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -8,7 +10,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,7 +50,7 @@ final class LocaleDirectory {
     }
 
     private static boolean hostKnows(Set<String> names) {
-        if (!SystemCommands.exists("locale")) {
+        if (SystemCommands.find("locale").isEmpty()) {
             // Without glibc's tools it is not glibc: musl takes every name.
             return true;
         }
@@ -85,18 +86,8 @@ final class LocaleDirectory {
     }
 
     private static void copy(Path from, Path to) throws IOException {
-        if (Files.exists(to)) {
-            return;
-        }
-        try (Stream<Path> paths = Files.walk(from)) {
-            for (Path path : (Iterable<Path>) paths::iterator) {
-                Path target = to.resolve(from.relativize(path).toString());
-                if (Files.isDirectory(path)) {
-                    Files.createDirectories(target);
-                } else {
-                    Files.copy(path, target);
-                }
-            }
+        if (!Files.exists(to)) {
+            FileTree.copy(from, to, file -> true);
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.walshadow.shadow;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.postgres.Lsn;
 import dev.walshadow.postgres.cluster.ControlFile;
@@ -75,11 +76,7 @@ final class PromotedCopy implements AutoCloseable {
             return;
         }
         ServerProcess.endOrphan(directory);
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        }
+        FileTree.delete(directory);
     }
 
     /**

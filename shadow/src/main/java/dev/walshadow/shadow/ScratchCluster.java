@@ -2,6 +2,7 @@ package dev.walshadow.shadow;
 
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.base.SystemCommands;
 import dev.walshadow.postgres.value.DatumRenderer;
 import dev.walshadow.postgres.value.ForeignType;
 import java.io.IOException;

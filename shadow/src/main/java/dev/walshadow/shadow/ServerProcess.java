@@ -1,6 +1,7 @@
 package dev.walshadow.shadow;
 
 import dev.walshadow.base.RetryException;
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,7 +46,7 @@ final class ServerProcess {
             @Nullable Path locales)
             throws IOException {
         List<String> command = new ArrayList<>();
-        if (SystemCommands.exists("setsid")) {
+        if (SystemCommands.find("setsid").isPresent()) {
             command.add("setsid");
         }
         command.addAll(

@@ -1,6 +1,7 @@
 package dev.walshadow.shadow;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.SystemCommands;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -147,13 +148,13 @@ public final class ServerUser {
 
     /** setpriv keeps the pid; the other two put a waiting parent in front of the server. */
     private static List<String> prefix(String name, int uid, int gid) {
-        if (SystemCommands.exists("setpriv")) {
+        if (SystemCommands.find("setpriv").isPresent()) {
             return List.of("setpriv", "--reuid=" + uid, "--regid=" + gid, "--clear-groups", "--");
         }
-        if (SystemCommands.exists("runuser")) {
+        if (SystemCommands.find("runuser").isPresent()) {
             return List.of("runuser", "-u", name, "--");
         }
-        if (SystemCommands.exists("su")) {
+        if (SystemCommands.find("su").isPresent()) {
             return List.of("su", "-s", "/bin/sh", name, "-c", "exec \"$0\" \"$@\"", "--");
         }
         throw new ConfigurationException(

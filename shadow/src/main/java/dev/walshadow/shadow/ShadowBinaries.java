@@ -1,6 +1,7 @@
 package dev.walshadow.shadow;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.SystemCommands;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

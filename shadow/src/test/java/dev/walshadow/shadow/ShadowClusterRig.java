@@ -2,6 +2,7 @@ package dev.walshadow.shadow;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.catalog.RelationDescriptor;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.embedded.UnprivilegedUser;
@@ -48,7 +49,10 @@ abstract class ShadowClusterRig {
         this.major = major;
         source = SOURCES.computeIfAbsent(major, ShadowClusterRig::startSource);
         root = UnprivilegedUser.temporaryDirectory("walshadow-cluster");
-        copy(source.dataDirectory().resolveSibling("copy"), root.resolve("shadow"));
+        FileTree.copy(
+                source.dataDirectory().resolveSibling("copy"),
+                root.resolve("shadow"),
+                file -> true);
         Files.createDirectory(root.resolve("archive it's 100% ok"));
         sender = openSender();
         feed = openFeed();
@@ -69,7 +73,8 @@ abstract class ShadowClusterRig {
                         .start();
         server.stop();
         try {
-            copy(server.dataDirectory(), server.dataDirectory().resolveSibling("copy"));
+            Path copy = server.dataDirectory().resolveSibling("copy");
+            FileTree.copy(server.dataDirectory(), copy, file -> true);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -171,14 +176,6 @@ abstract class ShadowClusterRig {
                 Statement statement = session.createStatement()) {
             for (String sql : statements) {
                 statement.execute(sql);
-            }
-        }
-    }
-
-    private static void copy(Path from, Path to) throws IOException {
-        try (Stream<Path> paths = Files.walk(from)) {
-            for (Path path : (Iterable<Path>) paths::iterator) {
-                Files.copy(path, to.resolve(from.relativize(path).toString()));
             }
         }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.RetryException;
+import dev.walshadow.base.SystemCommands;
 import java.nio.file.Files;
 import java.sql.Connection;
 import java.sql.Statement;

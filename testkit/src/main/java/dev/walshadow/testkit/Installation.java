@@ -1,5 +1,6 @@
 package dev.walshadow.testkit;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.base.RetryException;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.ConfigurationLoader;
@@ -23,7 +24,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -561,10 +561,8 @@ public final class Installation implements AutoCloseable {
         if (Boolean.getBoolean("walshadow.keep")) {
             return;
         }
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(file);
-            }
+        try {
+            FileTree.delete(directory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,5 +1,6 @@
 package dev.walshadow.cli.demo;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.daemon.Daemon;
 import dev.walshadow.daemon.config.Configuration;
 import dev.walshadow.daemon.config.ConfigurationLoader;
@@ -18,10 +19,8 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
@@ -219,18 +218,10 @@ public final class Demo implements AutoCloseable {
         if (clickhouse != null) {
             clickhouse.kill();
         }
-        try (Stream<Path> files = Files.walk(directory)) {
-            files.sorted(Comparator.reverseOrder()).forEach(Demo::delete);
-        } catch (IOException | UncheckedIOException e) {
-            say("could not remove all of " + directory + ": " + e.getMessage());
-        }
-    }
-
-    private static void delete(Path path) {
         try {
-            Files.deleteIfExists(path);
+            FileTree.delete(directory);
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            say("could not remove all of " + directory + ": " + e.getMessage());
         }
     }
 }

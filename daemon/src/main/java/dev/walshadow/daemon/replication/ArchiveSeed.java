@@ -2,6 +2,7 @@ package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.Backoff;
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.FileTree;
 import dev.walshadow.bootstrap.BackupListener;
 import dev.walshadow.bootstrap.BackupProgress;
 import dev.walshadow.bootstrap.HeapFileSink;
@@ -161,7 +162,7 @@ final class ArchiveSeed implements AutoCloseable {
             throws InterruptedException, IOException {
         Set<RewrittenCatalog> known = before;
         for (int pass = 1; pass <= MOST_PASSES; pass++) {
-            StateDirectory.deleteTree(data);
+            FileTree.delete(data);
             Set<RelationLocator> kept = new HashSet<>(files);
             known.forEach(each -> kept.add(each.locator()));
             WalgBackupSource.ofUnknown(backup)
@@ -368,7 +369,7 @@ final class ArchiveSeed implements AutoCloseable {
 
     private static void delete(Path directory) {
         try {
-            StateDirectory.deleteTree(directory);
+            FileTree.delete(directory);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot remove " + directory, e);
         }

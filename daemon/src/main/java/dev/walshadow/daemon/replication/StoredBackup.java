@@ -21,6 +21,7 @@ import dev.walshadow.source.StreamSnapshot;
 import dev.walshadow.source.WalChunk;
 import dev.walshadow.source.WalSource;
 import dev.walshadow.source.WalStream;
+import dev.walshadow.source.replication.Lineage;
 import dev.walshadow.source.replication.LiveWalSource;
 import dev.walshadow.source.replication.ReplicationConnection;
 import dev.walshadow.source.replication.StandbyStatus;
@@ -202,7 +203,7 @@ final class StoredBackup implements AutoCloseable {
         if (!source.isArchive() && now > 1) {
             try (ReplicationConnection connection =
                     ReplicationConnection.connect(source.settings())) {
-                end = LiveWalSource.readHistory(connection, now).endOf(found.timeline());
+                end = Lineage.readHistory(connection, now).endOf(found.timeline());
             }
         }
         if (end.isEmpty() || end.getAsLong() < found.endLsn()) {

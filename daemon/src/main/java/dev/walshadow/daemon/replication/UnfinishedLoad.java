@@ -1,6 +1,7 @@
 package dev.walshadow.daemon.replication;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.FileTree;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.bootstrap.backup.ShadowMarkers;
 import dev.walshadow.bootstrap.load.BaselineLoader;
@@ -17,7 +18,6 @@ import dev.walshadow.source.StreamSnapshot;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -169,12 +169,8 @@ final class UnfinishedLoad {
     }
 
     private static void empty(Path directory) {
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                if (!file.equals(directory)) {
-                    Files.deleteIfExists(file);
-                }
-            }
+        try {
+            FileTree.empty(directory);
         } catch (IOException e) {
             throw unusable(
                     "what an unfinished initial load left in "

@@ -1,6 +1,7 @@
 package dev.walshadow.daemon.state;
 
 import dev.walshadow.base.ConfigurationException;
+import dev.walshadow.base.FileTree;
 import dev.walshadow.daemon.DaemonCodes;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -9,13 +10,11 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -365,9 +364,9 @@ public final class StateDirectory implements AutoCloseable {
      */
     public void delete() throws IOException {
         for (String name : NAMES) {
-            deleteTree(root.resolve(name));
+            FileTree.delete(root.resolve(name));
         }
-        deleteTree(run(root));
+        FileTree.delete(run(root));
         close();
         Files.deleteIfExists(root.resolve("lock"));
         try (Stream<Path> left = Files.list(root)) {
@@ -376,17 +375,6 @@ public final class StateDirectory implements AutoCloseable {
             }
         }
         Files.delete(root);
-    }
-
-    public static void deleteTree(Path tree) throws IOException {
-        if (!Files.exists(tree, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
-        try (Stream<Path> files = Files.walk(tree)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        }
     }
 
     /** Closes it and leaves it as it was found: the start was refused, so nothing is changed. */

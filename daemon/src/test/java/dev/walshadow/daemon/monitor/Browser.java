@@ -1,5 +1,6 @@
 package dev.walshadow.daemon.monitor;
 
+import dev.walshadow.base.FileTree;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
@@ -9,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -242,10 +242,6 @@ final class Browser implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        try (Stream<Path> files = Files.walk(profile)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(file);
-            }
-        }
+        FileTree.delete(profile);
     }
 }

@@ -8,7 +8,7 @@ import dev.walshadow.base.RetryException;
 import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.clickhouse.ClickHouseOptions;
 import dev.walshadow.clickhouse.Ddl;
-import dev.walshadow.embedded.EmbeddedClickHouse;
+import dev.walshadow.pipeline.TestEngine;
 import dev.walshadow.pipeline.encode.SourceEncoding;
 import dev.walshadow.pipeline.mapping.ColumnMapping;
 import dev.walshadow.pipeline.mapping.MappingRules;
@@ -27,27 +27,24 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Alterations of filled tables on the real engine. */
 final class TableAlterationTest {
-    @TempDir static Path directory;
+    @RegisterExtension static final TestEngine ENGINE = new TestEngine();
 
-    private static EmbeddedClickHouse server;
     private static ClickHouseClient client;
     private static int tables;
 
     @BeforeAll
     static void start() {
-        server = EmbeddedClickHouse.start(directory.resolve("clickhouse"));
-        client = new ClickHouseClient(ClickHouseOptions.at(server.url()));
+        client = new ClickHouseClient(ClickHouseOptions.at(ENGINE.server().url()));
         client.execute(Ddl.createDatabase("scratch"));
     }
 
     @AfterAll
     static void stop() {
         client.close();
-        server.close();
     }
 
     /** A table in ClickHouse that follows a shape. */
@@ -302,11 +299,11 @@ final class TableAlterationTest {
         ShapeChange change = lost.decide(after);
         done.alter(change, after);
         // ClickHouse is killed when it has written the columns, and has not begun with the parts
-        server.kill();
+        ENGINE.server().kill();
         try {
             takeColumns(done, lost);
         } finally {
-            server.start();
+            ENGINE.server().start();
         }
         forgetConnections();
         done.alter(change, after);
@@ -345,7 +342,7 @@ final class TableAlterationTest {
     }
 
     private static Path definition(Followed table) throws IOException {
-        Path databases = server.directory().resolve("data").resolve("metadata");
+        Path databases = ENGINE.server().directory().resolve("data").resolve("metadata");
         return databases.resolve(table.database).toRealPath().resolve("t.sql");
     }
 

@@ -3,117 +3,32 @@ package dev.walshadow.pipeline.encode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.walshadow.base.ByteBuilder;
 import dev.walshadow.base.QuarantineException;
 import dev.walshadow.catalog.AttributeDescriptor;
-import dev.walshadow.catalog.RelationDescriptor;
-import dev.walshadow.clickhouse.ClickHouseClient;
-import dev.walshadow.clickhouse.ClickHouseOptions;
 import dev.walshadow.clickhouse.Ddl;
-import dev.walshadow.clickhouse.ServerFeatures;
-import dev.walshadow.embedded.EmbeddedClickHouse;
-import dev.walshadow.embedded.EmbeddedPostgres;
 import dev.walshadow.pipeline.encode.PolicyCounts.Policy;
 import dev.walshadow.pipeline.mapping.Derivation;
 import dev.walshadow.pipeline.mapping.MappingRules;
 import dev.walshadow.pipeline.mapping.TableMapping;
 import dev.walshadow.pipeline.mapping.TableShape;
 import dev.walshadow.postgres.heap.TupleView;
-import dev.walshadow.transaction.ToastValues;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What the encoder does beside plain values: policies, TOAST, old shapes, keys, failures. */
 final class RowEncoderEngineTest {
-    @TempDir static Path folder;
-
-    private static EmbeddedPostgres postgres;
-    private static Connection connection;
-    private static EmbeddedClickHouse server;
-    private static ClickHouseClient client;
-
-    @BeforeAll
-    static void start() throws Exception {
-        postgres =
-                EmbeddedPostgres.at(folder.resolve("postgres"))
-                        .version(18)
-                        .setting("fsync", "off")
-                        .setting("autovacuum", "off")
-                        .setting("lc_monetary", "C")
-                        .start();
-        connection = SourceTable.connect(postgres, "postgres");
-        SourceTable.execute(connection, "create extension pageinspect", "set timezone to utc");
-        server = EmbeddedClickHouse.start(folder.resolve("clickhouse"));
-        client = new ClickHouseClient(ClickHouseOptions.at(server.url()));
-        client.execute(Ddl.createDatabase("public"));
-    }
-
-    @AfterAll
-    static void stop() throws Exception {
-        client.close();
-        server.close();
-        connection.close();
-        postgres.close();
-    }
-
-    private static SourceTable table(String name, String... statements) throws Exception {
-        SourceTable.execute(connection, statements);
-        return new SourceTable(connection, name);
-    }
-
-    private static TableMapping mapping(RelationDescriptor shape) {
-        Derivation derivation = TableMapping.derive(shape, MappingRules.defaults());
-        assertThat(derivation).isInstanceOf(Derivation.Mapped.class);
-        return ((Derivation.Mapped) derivation).mapping();
-    }
-
-    private static RowEncoder encoder(RelationDescriptor shape) {
-        return RowEncoder.compile(shape, mapping(shape), SourceEncoding.UTF8);
-    }
-
-    private static void create(TableMapping mapping) {
-        client.execute(mapping.toDdl(), ServerFeatures.detect(client).ddlSettings());
-    }
-
-    private static void send(TableBlock block, String token) {
-        client.insert(
-                block.mapping().database(), block.mapping().table(), block.nativeBlock(), token);
-    }
-
-    /** Encodes all rows of the table and sends them. */
-    private static RowEncoder load(SourceTable table) throws Exception {
-        RowEncoder encoder = encoder(table.shape());
-        create(encoder.mapping());
-        TableBlock block = encoder.newBlock();
-        RowMeta meta = new RowMeta().transaction(1000, 0, 5);
-        table.tuples(
-                true, tuple -> encoder.appendRow(block, tuple, meta.record(64, 0), table.chunks()));
-        send(block, "load");
-        return encoder;
-    }
-
-    private static List<String> select(String sql) {
-        List<String> rows = new ArrayList<>();
-        for (@Nullable String[] row : client.query(sql)) {
-            rows.add(String.join("|", java.util.Arrays.stream(row).map(String::valueOf).toList()));
-        }
-        return rows;
-    }
+    @RegisterExtension static final EncoderRig RIG = new EncoderRig();
 
     @Test
     void valuesThatClickHouseCannotHoldFollowTheirPolicyAndAreCounted() throws Exception {
         SourceTable table =
-                table(
+                RIG.table(
                         "policies",
                         "create table policies (id int primary key, d date, t timestamptz,"
                                 + " n numeric(9,2), a int[])",
@@ -124,8 +39,8 @@ final class RowEncoderEngineTest {
                                 + " '[0:1]={5,6}')",
                         "insert into policies values (4, 'infinity', '4713-01-01 BC', 1,"
                                 + " '{7,null}')");
-        PolicyCounts counts = load(table).counts();
-        assertThat(select("SELECT id, d, t, n, a FROM public.policies ORDER BY id"))
+        PolicyCounts counts = RIG.load(table).counts();
+        assertThat(RIG.select("SELECT id, d, t, n, a FROM public.policies ORDER BY id"))
                 .containsExactly(
                         "1|1900-01-01|1900-01-01 00:00:00.000000|null|[]",
                         "2|2299-12-31|2299-12-31 23:59:59.999999|1|[]",
@@ -148,12 +63,12 @@ final class RowEncoderEngineTest {
     @Test
     void metaColumnsTellCommitAndRecord() throws Exception {
         SourceTable table =
-                table(
+                RIG.table(
                         "meta",
                         "create table meta (id int primary key, _lsn text, _version text)",
                         "insert into meta values (1, 'mine', 'mine too')");
-        RowEncoder encoder = encoder(table.shape());
-        create(encoder.mapping());
+        RowEncoder encoder = RIG.encoder(table.shape());
+        RIG.create(encoder.mapping());
         TableBlock block = encoder.newBlock();
         TableBlock deleted = encoder.newBlock();
         long micros = 86_400_000_000L + 5;
@@ -165,10 +80,10 @@ final class RowEncoderEngineTest {
                     encoder.appendTombstone(
                             deleted, tuple, meta.record(0x1524B58, 0), table.chunks());
                 });
-        send(block, "meta");
-        send(deleted, "deleted");
+        RIG.send(block, "meta");
+        RIG.send(deleted, "deleted");
         assertThat(
-                        select(
+                        RIG.select(
                                 "SELECT id, _lsn, _version, toString(__version), _is_deleted,"
                                         + " _commit_ts, _xid, _commit_lsn, __lsn FROM public.meta"
                                         + " ORDER BY __version"))
@@ -179,7 +94,7 @@ final class RowEncoderEngineTest {
                         "1|mine|mine too|"
                                 + version(0x16_B374_D848L, 0x1524B59)
                                 + "|0|2000-01-02 00:00:00.000005|4294967295|97500059720|22170456");
-        assertThat(select("SELECT id, _lsn FROM public.meta FINAL")).containsExactly("1|mine");
+        assertThat(RIG.select("SELECT id, _lsn FROM public.meta FINAL")).containsExactly("1|mine");
     }
 
     private static String version(long high, long low) {
@@ -192,12 +107,12 @@ final class RowEncoderEngineTest {
     @Test
     void aBadValueLeavesTheBlockUnchangedAndNamesItsPlace() throws Exception {
         SourceTable table =
-                table(
+                RIG.table(
                         "bad",
                         "create table bad (id int primary key, s text, a text[], z text)",
                         "insert into bad values (1, 'one', '{a}', 'z'), (2, 'two', '{{a},{b}}',"
                                 + " 'z'), (3, 'three', '{c}', 'z')");
-        RowEncoder encoder = encoder(table.shape());
+        RowEncoder encoder = RIG.encoder(table.shape());
         TableBlock block = encoder.newBlock();
         RowMeta meta = new RowMeta().transaction(0x2_0000_0010L, 0, 42);
         List<String> failures = new ArrayList<>();
@@ -224,16 +139,16 @@ final class RowEncoderEngineTest {
                         "2/10",
                         "1 dimension as the column is declared, found 2",
                         "String");
-        create(encoder.mapping());
-        send(block, "bad");
-        assertThat(select("SELECT id, s, a, z FROM public.bad ORDER BY id"))
+        RIG.create(encoder.mapping());
+        RIG.send(block, "bad");
+        assertThat(RIG.select("SELECT id, s, a, z FROM public.bad ORDER BY id"))
                 .containsExactly("1|one|['a']|z", "3|three|['c']|z");
     }
 
     @Test
     void toastedValuesComeFromChunksOrFromTheOldRow() throws Exception {
         SourceTable table =
-                table(
+                RIG.table(
                         "toasted",
                         "create table toasted (id int primary key, n int, big text, packed text,"
                                 + " arr text[], num numeric)",
@@ -243,11 +158,11 @@ final class RowEncoderEngineTest {
                             + " string_agg(md5(g::text || i), '') from generate_series(1, 400) g),"
                             + " array_fill('element'::text, array[500]), ('1' || repeat('7',"
                             + " 20000))::numeric from generate_series(1, 3) i");
-        RowEncoder encoder = load(table);
+        RowEncoder encoder = RIG.load(table);
         List<String> expected =
                 List.of(
                         SourceTable.text(
-                                connection,
+                                RIG.connection(),
                                 "select string_agg(concat_ws('|', id, md5(big), md5(packed),"
                                         + " array_length(arr, 1), md5(num::text)), ',' order by id)"
                                         + " from toasted"));
@@ -256,7 +171,7 @@ final class RowEncoderEngineTest {
                         + " lower(hex(MD5(big))), '|', lower(hex(MD5(packed))), '|',"
                         + " toString(length(arr)), '|', lower(hex(MD5(num))))), ',') FROM (SELECT *"
                         + " FROM public.toasted FINAL ORDER BY id)";
-        assertThat(select(sums)).isEqualTo(expected);
+        assertThat(RIG.select(sums)).isEqualTo(expected);
         TableBlock block = encoder.newBlock();
         RowMeta meta = new RowMeta().transaction(2000, 0, 6);
         table.tuples(
@@ -278,181 +193,25 @@ final class RowEncoderEngineTest {
                                     fromClickHouse(encoder, tuple, meta));
                     assertThat(answer).isEqualTo(RowEncoder.OK);
                 });
-        client.execute("TRUNCATE TABLE public.toasted");
-        send(block, "old");
-        assertThat(select(sums)).isEqualTo(expected);
-    }
-
-    private static String literal(RowEncoder encoder, TupleView tuple, RowMeta meta) {
-        ByteBuilder key = new ByteBuilder(64);
-        encoder.appendKey(tuple, meta, SourceTable.noChunks(), key);
-        ByteBuilder literal = new ByteBuilder(64);
-        encoder.appendKeyLiteral(key.array(), 0, literal);
-        return literal.toString();
+        RIG.client().execute("TRUNCATE TABLE public.toasted");
+        RIG.send(block, "old");
+        assertThat(RIG.select(sums)).isEqualTo(expected);
     }
 
     private static OldValues fromClickHouse(RowEncoder encoder, TupleView tuple, RowMeta meta) {
-        String key = literal(encoder, tuple, meta);
+        String key = RIG.literal(encoder, tuple, meta);
         return (column, out) -> {
             String name = encoder.mapping().columns().get(column).name();
-            client.readRowBinary(
-                    "SELECT "
-                            + Ddl.identifier(name)
-                            + " FROM public.toasted FINAL WHERE (id) IN ("
-                            + key
-                            + ")",
-                    in -> out.putBytes(in.readAllBytes()));
+            RIG.client()
+                    .readRowBinary(
+                            "SELECT "
+                                    + Ddl.identifier(name)
+                                    + " FROM public.toasted FINAL WHERE (id) IN ("
+                                    + key
+                                    + ")",
+                            in -> out.putBytes(in.readAllBytes()));
             return out.length() > 0;
         };
-    }
-
-    @Test
-    void aToastedKeyComesFromTheOldKey() throws Exception {
-        SourceTable table =
-                table(
-                        "toasted_key",
-                        "create table toasted_key (k text primary key, v text)",
-                        "alter table toasted_key alter k set storage external,"
-                                + " alter v set storage plain",
-                        "insert into toasted_key values (repeat('key', 700), repeat('v', 1500))");
-        RowEncoder encoder = encoder(table.shape());
-        TableBlock block = encoder.newBlock();
-        RowMeta meta = new RowMeta().transaction(1, 0, 1);
-        SourceTable keys =
-                table(
-                        "flat_key",
-                        "create table flat_key (k text primary key, v text)",
-                        "alter table flat_key alter k set storage plain",
-                        "insert into flat_key values (repeat('key', 700), null)");
-        List<byte[]> oldKey = new ArrayList<>();
-        keys.tuples(
-                false,
-                tuple ->
-                        oldKey.add(
-                                java.util.Arrays.copyOfRange(
-                                        tuple.buffer(), tuple.headerOffset(), tuple.end())));
-        TupleView old = new TupleView();
-        old.wrapPage(oldKey.getFirst(), 0, oldKey.getFirst().length);
-        table.tuples(
-                false,
-                tuple -> {
-                    assertThat(tuple.hasExternal()).isTrue();
-                    assertThatThrownBy(() ->
-                                    encoder.appendRow(
-                                            block,
-                                            tuple,
-                                            meta.record(8, 0),
-                                            SourceTable.noChunks()))
-                            .isInstanceOf(QuarantineException.class)
-                            .hasMessageContaining("key column k");
-                    assertThat(
-                                    encoder.appendRow(
-                                            block,
-                                            tuple,
-                                            meta.record(8, 0).oldKey(old),
-                                            SourceTable.noChunks()))
-                            .isEqualTo(RowEncoder.OK);
-                    assertThat(encoder.sameKey(tuple, old, SourceTable.noChunks())).isTrue();
-                    assertThat(encoder.sameKey(tuple, old, table.chunks())).isTrue();
-                });
-        create(encoder.mapping());
-        send(block, "key");
-        assertThat(select("SELECT k = repeat('key', 700) FROM public.toasted_key"))
-                .containsExactly("1");
-    }
-
-    @Test
-    void withoutAKeyThePlaceTellsRowsApart() throws Exception {
-        SourceTable table =
-                table(
-                        "places",
-                        "create table places (v text, n int, a int[])",
-                        "insert into places values ('same', 1, '{1}'), ('same', 1, '{1}'), (null,"
-                                + " null, null)");
-        RowEncoder encoder = encoder(table.shape());
-        create(encoder.mapping());
-        TableBlock block = encoder.newBlock();
-        RowMeta meta = new RowMeta().transaction(2000, 0, 6);
-        long[] tid = {0};
-        table.tuples(
-                true,
-                tuple -> {
-                    meta.record(64, ++tid[0]);
-                    assertThat(encoder.keyChanged(tuple, tuple, meta, table.chunks())).isFalse();
-                    encoder.appendRow(block, tuple, meta, table.chunks());
-                });
-        send(block, "places");
-        String all = "SELECT v, n, a, _tid FROM public.places FINAL ORDER BY _tid";
-        assertThat(select(all)).containsExactly("same|1|[1]|1", "same|1|[1]|2", "null|null|[]|3");
-        block.clear();
-        long far = 0xFFFF_FFF0L << 16 | 7;
-        table.tuples(
-                true,
-                tuple -> {
-                    meta.record(80, far).oldTid(2);
-                    if (block.rows() == 0) {
-                        assertThat(encoder.keyChanged(tuple, null, meta, table.chunks())).isTrue();
-                        encoder.appendRow(block, tuple, meta, table.chunks());
-                        encoder.appendOldTombstone(block, null, meta, table.chunks());
-                        encoder.appendTombstone(block, null, meta.record(88, 3), table.chunks());
-                    }
-                });
-        send(block, "moved");
-        assertThat(select(all)).containsExactly("same|1|[1]|1", "same|1|[1]|281474975662087");
-        ByteBuilder key = new ByteBuilder(8);
-        meta.record(96, far).oldTid(2);
-        encoder.appendOldKey(null, meta, table.chunks(), key);
-        encoder.appendKey(null, meta, table.chunks(), key);
-        ByteBuilder literals = new ByteBuilder(64);
-        encoder.appendKeyLiteral(key.array(), 0, literals);
-        encoder.appendKeyLiteral(key.array(), Long.BYTES, literals);
-        assertThat(literals.toString()).isEqualTo("(2)(281474975662087)");
-        assertThat(encoder.mapping().differences(shape(encoder.mapping()))).isEmpty();
-    }
-
-    private static TableShape shape(TableMapping mapping) {
-        return java.util.Objects.requireNonNull(
-                TableShape.read(client, mapping.database(), mapping.table()));
-    }
-
-    @Test
-    void aFullReplicaIdentityHasTheUnchangedToastedValues() throws Exception {
-        SourceTable table =
-                table(
-                        "full_toast",
-                        "create table full_toast (n int, big text, other text)",
-                        "alter table full_toast replica identity full",
-                        "alter table full_toast alter big set storage external, alter other set"
-                                + " storage external",
-                        "insert into full_toast values (1, repeat('big', 700), repeat('x', 3000))");
-        SourceTable flat =
-                table(
-                        "flat_toast",
-                        "create table flat_toast (n int, big text, other text)",
-                        "alter table flat_toast alter big set storage plain",
-                        "insert into flat_toast values (1, repeat('big', 700), null)");
-        List<byte[]> logged = new ArrayList<>();
-        flat.tuples(
-                false,
-                tuple ->
-                        logged.add(
-                                java.util.Arrays.copyOfRange(
-                                        tuple.buffer(), tuple.headerOffset(), tuple.end())));
-        TupleView old = new TupleView();
-        old.wrapPage(logged.getFirst(), 0, logged.getFirst().length);
-        RowEncoder encoder = encoder(table.shape());
-        create(encoder.mapping());
-        TableBlock block = encoder.newBlock();
-        RowMeta meta = new RowMeta().transaction(1, 0, 1);
-        table.tuples(
-                false,
-                tuple -> {
-                    meta.record(8, 2).oldTid(1).oldKey(old);
-                    assertThat(encoder.appendRow(block, tuple, meta, SourceTable.noChunks()))
-                            .isEqualTo(RowEncoder.NEEDS_OLD_VALUE);
-                    assertThat(encoder.missingCount()).isEqualTo(1);
-                    assertThat(encoder.missingColumn(0)).isEqualTo(2);
-                });
     }
 
     @Test
@@ -493,56 +252,28 @@ final class RowEncoderEngineTest {
             statements.add("alter table missing add " + column);
         }
         statements.add("insert into missing (id, x) values (2, 1)");
-        SourceTable table = table("missing", statements.toArray(String[]::new));
+        SourceTable table = RIG.table("missing", statements.toArray(String[]::new));
         assertThat(
                         table.shape().attributes().stream()
                                 .filter(a -> a.missingValue() != null)
                                 .map(AttributeDescriptor::name))
                 .hasSize(columns.size() - 1);
-        load(table);
+        RIG.load(table);
         List<String> names = columns.stream().map(c -> c.substring(0, c.indexOf(' '))).toList();
         for (String name : names) {
             List<String> values =
-                    select("SELECT toString(tuple(" + name + ")) FROM public.missing ORDER BY id");
+                    RIG.select(
+                            "SELECT toString(tuple(" + name + ")) FROM public.missing ORDER BY id");
             assertThat(values.get(0)).as(name).isEqualTo(values.get(1));
         }
-        assertThat(select("SELECT x, none, s, ta FROM public.missing WHERE id = 1"))
+        assertThat(RIG.select("SELECT x, none, s, ta FROM public.missing WHERE id = 1"))
                 .containsExactly("1|null|it's \\ \"ü\"|['a','b,c',NULL,'\"']");
-    }
-
-    @Test
-    void aKeyColumnMayBeYoungerThanItsRows() throws Exception {
-        SourceTable table =
-                table(
-                        "young_key",
-                        "create table young_key (id int not null)",
-                        "insert into young_key values (1)",
-                        "alter table young_key add k text not null default 'k', add primary key"
-                                + " (id, k)",
-                        "insert into young_key values (2, 'k'), (1, 'x')");
-        RowEncoder encoder = load(table);
-        List<byte[]> tuples = new ArrayList<>();
-        List<String> keys = new ArrayList<>();
-        table.tuples(
-                false,
-                tuple -> {
-                    keys.add(literal(encoder, tuple, new RowMeta()));
-                    tuples.add(
-                            java.util.Arrays.copyOfRange(
-                                    tuple.buffer(), tuple.headerOffset(), tuple.end()));
-                });
-        assertThat(keys).containsExactly("(1,'k')", "(2,'k')", "(1,'x')");
-        assertThat(same(encoder, tuples.get(0), tuples.get(0))).isTrue();
-        assertThat(same(encoder, tuples.get(0), tuples.get(1))).isFalse();
-        assertThat(same(encoder, tuples.get(2), tuples.get(0))).isFalse();
-        assertThat(select("SELECT id, k FROM public.young_key ORDER BY id, k"))
-                .containsExactly("1|k", "1|x", "2|k");
     }
 
     @Test
     void virtualColumnsAreLeftOutAndStoredOnesArePlain() throws Exception {
         SourceTable table =
-                table(
+                RIG.table(
                         "generated",
                         "create table generated (id int primary key, v int generated always as (id"
                             + " * 2) virtual, s int generated always as (id * 3) stored, t text)",
@@ -553,83 +284,9 @@ final class RowEncoderEngineTest {
                 .containsExactly(
                         "public.generated: column v is a virtual generated column: PostgreSQL does"
                                 + " not store it, so it is not replicated");
-        load(table);
-        assertThat(select("SELECT * FROM public.generated")).hasSize(1);
-        assertThat(select("SELECT id, s, t FROM public.generated")).containsExactly("1|3|x");
-    }
-
-    @Test
-    void keysAreEqualAsClickHouseSeesThem() throws Exception {
-        SourceTable table =
-                table(
-                        "keys",
-                        "create table keys (f float8, n numeric, d numeric(9,2), s text, u uuid,"
-                                + " ts timestamptz, b bool, m money, t time, a int[],"
-                                + " primary key (s, f, n, d, u, ts, b, m, t, a))");
-        String rest =
-                ", 1, 'a', '00112233-4455-6677-8899-aabbccddeeff', '2024-01-01', true, 1.5, '1:00',"
-                        + " '{1}')";
-        // equal ones side by side, which only a table without its key can hold
-        SourceTable.execute(
-                connection,
-                "alter table keys drop constraint keys_pkey",
-                "insert into keys values (0, 1.0" + rest,
-                "insert into keys values ('-0', 1.0" + rest,
-                "insert into keys values (0, 1.00" + rest,
-                "insert into keys values (0, 1.0, 1, E'a''\\\\\\n',"
-                        + " '00112233-4455-6677-8899-aabbccddeeff', 'infinity', false, -1, '24:00',"
-                        + " '{}')");
-        RowEncoder encoder = encoder(table.shape());
-        assertThat(encoder.mapping().keyNames())
-                .containsExactly("s", "f", "n", "d", "u", "ts", "b", "m", "t", "a");
-        create(encoder.mapping());
-        TableBlock block = encoder.newBlock();
-        RowMeta meta = new RowMeta().transaction(1, 0, 1);
-        List<byte[]> tuples = new ArrayList<>();
-        List<byte[]> keys = new ArrayList<>();
-        List<String> literals = new ArrayList<>();
-        table.tuples(
-                false,
-                tuple -> {
-                    tuples.add(
-                            java.util.Arrays.copyOfRange(
-                                    tuple.buffer(), tuple.headerOffset(), tuple.end()));
-                    ByteBuilder key = new ByteBuilder(64);
-                    encoder.appendKey(tuple, meta.record(8, 0), SourceTable.noChunks(), key);
-                    keys.add(key.toByteArray());
-                    literals.add(literal(encoder, tuple, meta));
-                    if (tuples.size() != 2) {
-                        // a -0 would be kept as it is, and IN does not find it by 0
-                        encoder.appendRow(block, tuple, meta, SourceTable.noChunks());
-                    }
-                });
-        send(block, "keys");
-        assertThat(same(encoder, tuples.get(0), tuples.get(1))).isTrue();
-        assertThat(same(encoder, tuples.get(0), tuples.get(2))).isFalse();
-        assertThat(same(encoder, tuples.get(0), tuples.get(3))).isFalse();
-        assertThat(keys.get(0)).isEqualTo(keys.get(1)).isNotEqualTo(keys.get(2));
-        String names = String.join(", ", encoder.mapping().keyNames());
-        for (int i = 0; i < tuples.size(); i++) {
-            byte[][] found = new byte[1][];
-            client.readRowBinary(
-                    "SELECT "
-                            + names
-                            + " FROM public.keys FINAL WHERE ("
-                            + names
-                            + ") IN ("
-                            + literals.get(i)
-                            + ")",
-                    in -> found[0] = in.readAllBytes());
-            assertThat(found[0]).as(literals.get(i)).isEqualTo(keys.get(i));
-        }
-    }
-
-    private static boolean same(RowEncoder encoder, byte[] one, byte[] other) {
-        TupleView a = new TupleView();
-        TupleView b = new TupleView();
-        a.wrapPage(one, 0, one.length);
-        b.wrapPage(other, 0, other.length);
-        return encoder.sameKey(a, b, SourceTable.noChunks());
+        RIG.load(table);
+        assertThat(RIG.select("SELECT * FROM public.generated")).hasSize(1);
+        assertThat(RIG.select("SELECT id, s, t FROM public.generated")).containsExactly("1|3|x");
     }
 
     @Test
@@ -653,27 +310,29 @@ final class RowEncoderEngineTest {
         String columns =
                 String.join(" int not null, ", names.stream().map(n -> '"' + n + '"').toList());
         SourceTable table =
-                table(
+                RIG.table(
                         "\"T`a'b\\le\"",
                         "create table \"T`a'b\\le\" ("
                                 + columns
                                 + " int, primary key (\"id key\", \"Größe\", \"back`tick\","
                                 + " \"order\"))",
                         "insert into \"T`a'b\\le\" values (1,2,3,4,5,6,7,8,9,10,11,12,13,14)");
-        RowEncoder encoder = load(table);
+        RowEncoder encoder = RIG.load(table);
         TableMapping mapping = encoder.mapping();
         assertThat(
                         mapping.differences(
                                 Objects.requireNonNull(
                                         TableShape.read(
-                                                client, mapping.database(), mapping.table()))))
+                                                RIG.client(),
+                                                mapping.database(),
+                                                mapping.table()))))
                 .isEmpty();
         String quoted =
                 String.join(
                         ", ",
                         mapping.columns().stream().map(c -> Ddl.identifier(c.name())).toList());
         assertThat(
-                        select(
+                        RIG.select(
                                 "SELECT "
                                         + quoted
                                         + " FROM "
@@ -682,35 +341,14 @@ final class RowEncoderEngineTest {
     }
 
     @Test
-    void aNaNKeyIsRefused() throws Exception {
-        SourceTable table =
-                table(
-                        "nan_key",
-                        "create table nan_key (n numeric(9,2) primary key)",
-                        "insert into nan_key values ('NaN')");
-        RowEncoder encoder = encoder(table.shape());
-        TableBlock block = encoder.newBlock();
-        ToastValues none = SourceTable.noChunks();
-        table.tuples(
-                false,
-                tuple ->
-                        assertThatThrownBy(
-                                        () -> encoder.appendRow(block, tuple, new RowMeta(), none))
-                                .isInstanceOf(QuarantineException.class)
-                                .hasMessageContaining("public.nan_key")
-                                .hasMessageContaining("key column n"));
-        assertThat(block.rows()).isZero();
-    }
-
-    @Test
     void aMappingOfAnotherShapeIsRefused() throws Exception {
         SourceTable table =
-                table(
+                RIG.table(
                         "shape_before",
                         "create table shape_before (id int primary key, v int, w int)");
-        TableMapping mapping = mapping(table.shape());
+        TableMapping mapping = RIG.mapping(table.shape());
         SourceTable altered =
-                table("shape_before", "alter table shape_before alter v type int8, drop w");
+                RIG.table("shape_before", "alter table shape_before alter v type int8, drop w");
         assertThatThrownBy(() -> RowEncoder.compile(altered.shape(), mapping, SourceEncoding.UTF8))
                 .isInstanceOf(QuarantineException.class)
                 .hasMessageContaining("WS-1752 public.shape_before")
@@ -722,10 +360,10 @@ final class RowEncoderEngineTest {
         for (String encoding : List.of("LATIN1", "EUC_JP", "WIN1252", "SQL_ASCII")) {
             String database = "db_" + encoding.toLowerCase(java.util.Locale.ROOT);
             SourceTable.execute(
-                    connection,
+                    RIG.connection(),
                     "create database %s encoding '%s' locale 'C' template template0"
                             .formatted(database, encoding));
-            try (Connection other = SourceTable.connect(postgres, database)) {
+            try (Connection other = RIG.connect(database)) {
                 String text = encoding.equals("EUC_JP") ? "日本語" : "Größe";
                 SourceTable.execute(
                         other,
@@ -737,7 +375,7 @@ final class RowEncoderEngineTest {
                         "insert into texts values (1, '%1$s', '{\"k\":\"%1$s\"}', '%1$s', '%1$s', array['%1$s', null], '%1$s', ('%1$s', '%1$s')::pair)"
                                 .formatted(text));
                 SourceTable table = new SourceTable(other, "texts");
-                TableMapping mapping = mapping(table.shape());
+                TableMapping mapping = RIG.mapping(table.shape());
                 RowEncoder encoder =
                         RowEncoder.compile(table.shape(), mapping, SourceEncoding.named(encoding));
                 TableBlock block = encoder.newBlock();
@@ -746,14 +384,14 @@ final class RowEncoderEngineTest {
                         tuple ->
                                 encoder.appendRow(
                                         block, tuple, new RowMeta(), SourceTable.noChunks()));
-                client.execute("DROP TABLE IF EXISTS public.texts SYNC");
-                create(mapping);
-                send(block, encoding);
+                RIG.client().execute("DROP TABLE IF EXISTS public.texts SYNC");
+                RIG.create(mapping);
+                RIG.send(block, encoding);
                 String padded = text + " ".repeat(12 - text.length());
                 if (encoding.equals("SQL_ASCII")) {
                     padded = text + " ".repeat(12 - text.getBytes(StandardCharsets.UTF_8).length);
                 }
-                assertThat(select("SELECT s, j, c, n, a, m, p FROM public.texts"))
+                assertThat(RIG.select("SELECT s, j, c, n, a, m, p FROM public.texts"))
                         .as(encoding)
                         .containsExactly(
                                 "%1$s|{\"k\":\"%1$s\"}|%2$s|%1$s|['%1$s',NULL]|%1$s|(%1$s,%1$s)"
@@ -766,9 +404,9 @@ final class RowEncoderEngineTest {
     @Test
     void invalidBytesAreCounted() throws Exception {
         SourceTable.execute(
-                connection,
+                RIG.connection(),
                 "create database bytes encoding 'SQL_ASCII' locale 'C' template template0");
-        try (Connection other = SourceTable.connect(postgres, "bytes")) {
+        try (Connection other = RIG.connect("bytes")) {
             SourceTable.execute(
                     other,
                     "create extension pageinspect",
@@ -778,16 +416,16 @@ final class RowEncoderEngineTest {
             RowEncoder encoder =
                     RowEncoder.compile(
                             table.shape(),
-                            mapping(table.shape()),
+                            RIG.mapping(table.shape()),
                             SourceEncoding.named("SQL_ASCII"));
             TableBlock block = encoder.newBlock();
             table.tuples(
                     false,
                     tuple ->
                             encoder.appendRow(block, tuple, new RowMeta(), SourceTable.noChunks()));
-            create(encoder.mapping());
-            send(block, "raw");
-            assertThat(select("SELECT hex(s) FROM public.raw")).containsExactly("61FF62");
+            RIG.create(encoder.mapping());
+            RIG.send(block, "raw");
+            assertThat(RIG.select("SELECT hex(s) FROM public.raw")).containsExactly("61FF62");
             assertThat(encoder.counts().count(Policy.INVALID_TEXT)).isEqualTo(1);
         }
         assertThat(Objects.requireNonNull(SourceEncoding.UTF8.name())).isEqualTo("UTF8");

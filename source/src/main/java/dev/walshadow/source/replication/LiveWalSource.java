@@ -12,10 +12,8 @@ import dev.walshadow.source.UpstreamWal;
 import dev.walshadow.source.WalChunk;
 import dev.walshadow.source.store.SegmentReader;
 import dev.walshadow.source.store.TimelineHistory;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -92,13 +90,7 @@ public final class LiveWalSource implements UpstreamWal {
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Backoff backoff = new Backoff(BACKOFF_CEILING_MILLIS);
 
-    /** That of {@link #position}, and at the start of what an earlier run has received. */
-    private volatile int timeline;
-
-    /**
-     * Of the newest timeline that a server has shown; null before, and of one without ancestors.
-     */
-    private volatile @Nullable TimelineHistory history;
+    private final Lineage lineage;
 
     private volatile long position;
     private boolean started;
@@ -109,7 +101,6 @@ public final class LiveWalSource implements UpstreamWal {
     private volatile long readingSinceNanos;
     private long readReturnedNanos;
     private volatile long serverEnd;
-    private volatile long leftAt = NOWHERE;
     private volatile long statusIntervalMillis;
 
     /** Serves the bytes at the position, which are of this timeline. */
@@ -138,6 +129,7 @@ public final class LiveWalSource implements UpstreamWal {
         this.status = status;
         this.listener = listener;
         this.archive = archive;
+        this.lineage = new Lineage(options.systemIdentifier(), options.reached());
         this.statusIntervalMillis = options.statusInterval().toMillis();
     }
 
@@ -149,7 +141,7 @@ public final class LiveWalSource implements UpstreamWal {
     public void start(int timeline, long lsn) throws InterruptedException {
         Invariant.check(!started, "a WAL source is started once");
         started = true;
-        this.timeline = timeline;
+        lineage.start(timeline);
         this.position = lsn;
         Thread.ofPlatform().daemon().name("walshadow-status").start(this::sendStatuses);
         try {
@@ -217,7 +209,7 @@ public final class LiveWalSource implements UpstreamWal {
                 "neither the source nor the archive "
                         + other.address()
                         + " has the WAL of timeline "
-                        + Integer.toUnsignedString(timeline)
+                        + Integer.toUnsignedString(lineage.timeline())
                         + " at "
                         + Lsn.format(position);
         return new HaltException(
@@ -228,12 +220,12 @@ public final class LiveWalSource implements UpstreamWal {
     private boolean fill(WalChunk into) {
         SegmentReader other = Objects.requireNonNull(archive, "what is read has been opened");
         try {
-            TimelineHistory known = history;
-            int name = known == null ? timeline : other.nameOf(known, position);
+            TimelineHistory known = lineage.history();
+            int name = known == null ? lineage.timeline() : other.nameOf(known, position);
             if (other.next(name, position, serverEnd, into)) {
                 accept(into);
                 if (known != null) {
-                    reached(known.timelineOf(position));
+                    lineage.reached(position, known.timelineOf(position));
                 }
                 return true;
             }
@@ -404,7 +396,7 @@ public final class LiveWalSource implements UpstreamWal {
     private void connected(Stream stream) {
         ReplicationConnection fresh = stream.connection();
         connection = fresh;
-        reached(stream.timeline());
+        lineage.reached(position, stream.timeline());
         wasConnected = true;
         if (isClosed()) {
             fresh.close();
@@ -415,23 +407,16 @@ public final class LiveWalSource implements UpstreamWal {
         sendStatus(fresh, false);
     }
 
-    /** Not before what an earlier run has received: its timeline is to be compared until then. */
-    private void reached(int timelineOfPosition) {
-        if (position >= options.reached()) {
-            timeline = timelineOfPosition;
-        }
-    }
-
     /** A connection that streams from the exact position; reads no state that changes meanwhile. */
     private Stream open() {
         ReplicationConnection fresh = ReplicationConnection.connect(options.settings());
         boolean streaming = false;
         try {
-            checkIdentity(fresh, fresh.identifySystem());
+            lineage.check(fresh, fresh.identifySystem(), position);
             long timeout = fresh.walSenderTimeoutMillis();
             long wanted = options.statusInterval().toMillis();
             statusIntervalMillis = timeout == 0 ? wanted : Math.clamp(timeout / 4, 1, wanted);
-            int from = timelineOfPosition();
+            int from = lineage.timelineOf(position);
             startStream(fresh, from);
             streaming = true;
             return new Stream(fresh, from);
@@ -476,105 +461,9 @@ public final class LiveWalSource implements UpstreamWal {
         }
     }
 
-    private void checkIdentity(ReplicationConnection fresh, SystemIdentity identity) {
-        if (identity.systemIdentifier() != options.systemIdentifier()) {
-            throw new HaltException(
-                    ReplicationCodes.FOREIGN_SYSTEM,
-                    "expected the cluster with system identifier "
-                            + Long.toUnsignedString(options.systemIdentifier())
-                            + ", found "
-                            + Long.toUnsignedString(identity.systemIdentifier())
-                            + " at "
-                            + fresh.host()
-                            + ". Another cluster answers under the source's address: correct the"
-                            + " connection setting, or use another state directory for it");
-        }
-        int now = identity.timeline();
-        if (Integer.compareUnsigned(now, timeline) < 0) {
-            throw new HaltException(
-                    ReplicationCodes.TIMELINE_CHANGED,
-                    "expected timeline "
-                            + Integer.toUnsignedString(timeline)
-                            + " or a later one, found "
-                            + Integer.toUnsignedString(now)
-                            + " at "
-                            + fresh.host()
-                            + ": an old copy of the source answers");
-        }
-        if (now > 1) {
-            TimelineHistory found = readHistory(fresh, now);
-            if (now != timeline) {
-                checkDescent(fresh, found);
-            }
-            history = found;
-        }
-        if (identity.timeline() == timeline && identity.flushLsn() < position) {
-            throw new HaltException(
-                    ReplicationCodes.SERVER_BEHIND,
-                    "the source "
-                            + fresh.host()
-                            + " has WAL only up to "
-                            + Lsn.format(identity.flushLsn())
-                            + ", but "
-                            + Lsn.format(position)
-                            + " was received from it already: it was restored to an earlier"
-                            + " state. Load anew");
-        }
-    }
-
-    /** The history of a timeline above the first. */
-    public static TimelineHistory readHistory(ReplicationConnection fresh, int timeline) {
-        String text = new String(fresh.timelineHistory(timeline), StandardCharsets.UTF_8);
-        try {
-            return TimelineHistory.parse(timeline, text);
-        } catch (IllegalArgumentException e) {
-            throw new HaltException(
-                    ReplicationCodes.TIMELINE_CHANGED,
-                    "the history of timeline "
-                            + Integer.toUnsignedString(timeline)
-                            + " from "
-                            + fresh.host()
-                            + " is no timeline history: "
-                            + e.getMessage(),
-                    e);
-        }
-    }
-
-    /** What was received must be part of the new timeline. */
-    private void checkDescent(ReplicationConnection fresh, TimelineHistory found) {
-        long received = Math.max(position, options.reached());
-        OptionalLong end = found.endOf(timeline);
-        if (end.isPresent() && end.getAsLong() >= received) {
-            return;
-        }
-        leftAt = end.orElse(NOWHERE);
-        throw new HaltException(
-                ReplicationCodes.TIMELINE_CHANGED,
-                "the source was promoted without all WAL of the old primary: timeline "
-                        + Integer.toUnsignedString(found.timeline())
-                        + " of "
-                        + fresh.host()
-                        + (end.isPresent()
-                                ? " left timeline "
-                                        + Integer.toUnsignedString(timeline)
-                                        + " at "
-                                        + Lsn.format(end.getAsLong())
-                                : " does not descend from timeline "
-                                        + Integer.toUnsignedString(timeline))
-                        + ", but WAL up to "
-                        + Lsn.format(received)
-                        + " was received: there may be rows in ClickHouse that the source does not"
-                        + " have. Load anew");
-    }
-
-    private int timelineOfPosition() {
-        TimelineHistory known = history;
-        return known == null ? timeline : known.timelineOf(position);
-    }
-
     @Override
     public int timeline() {
-        return timeline;
+        return lineage.timeline();
     }
 
     private long waitMillis() {
@@ -654,7 +543,7 @@ public final class LiveWalSource implements UpstreamWal {
 
     @Override
     public long leftAt() {
-        return leftAt;
+        return lineage.leftAt();
     }
 
     @Override

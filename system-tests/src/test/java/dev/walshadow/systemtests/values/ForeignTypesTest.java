@@ -2,6 +2,7 @@ package dev.walshadow.systemtests.values;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.daemon.verify.Verification;
 import dev.walshadow.embedded.EmbeddedPostgresBinaries;
 import dev.walshadow.testkit.Installation;
@@ -9,7 +10,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -173,13 +173,7 @@ final class ForeignTypesTest {
     private static Path withoutSeg(Installation installation) throws IOException {
         Path from = Objects.requireNonNull(EmbeddedPostgresBinaries.unpack(18).getParent());
         Path to = installation.folder("binaries").resolve("postgres");
-        try (Stream<Path> files = Files.walk(from)) {
-            for (Path file : (Iterable<Path>) files::iterator) {
-                if (!file.endsWith("seg.so")) {
-                    Files.copy(file, to.resolve(from.relativize(file).toString()));
-                }
-            }
-        }
+        FileTree.copy(from, to, file -> !file.endsWith("seg.so"));
         return to.resolve("bin");
     }
 }

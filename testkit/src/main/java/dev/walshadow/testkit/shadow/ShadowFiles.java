@@ -1,5 +1,6 @@
 package dev.walshadow.testkit.shadow;
 
+import dev.walshadow.base.FileTree;
 import dev.walshadow.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,7 +14,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -88,10 +88,8 @@ public final class ShadowFiles {
 
     /** Removes a rig's directory when everything in it has ended. */
     public static void remove(Path directory) {
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(file);
-            }
+        try {
+            FileTree.delete(directory);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot remove all of " + directory, e);
         }

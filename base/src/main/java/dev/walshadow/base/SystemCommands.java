@@ -1,4 +1,4 @@
-package dev.walshadow.embedded;
+package dev.walshadow.base;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -9,16 +9,25 @@ import java.util.List;
 import java.util.Optional;
 
 /** Short-lived system commands: run to their end, output and error together. */
-final class Commands {
-    record Result(int exitCode, String output) {}
+public final class SystemCommands {
+    /**
+     * @param output standard output and error as they came
+     */
+    public record Result(int exitCode, String output) {}
 
-    private Commands() {}
+    private SystemCommands() {}
 
-    static Result run(List<String> command) {
+    /**
+     * Runs one with nothing to read until it has ended, however it ended.
+     *
+     * @throws UncheckedIOException when it cannot be started
+     */
+    public static Result run(List<String> command) {
         return run(new ProcessBuilder(command));
     }
 
-    static Result run(ProcessBuilder builder) {
+    /** The same in the builder's environment and directory. */
+    public static Result run(ProcessBuilder builder) {
         try {
             Process process =
                     builder.redirectErrorStream(true)
@@ -37,11 +46,12 @@ final class Commands {
     }
 
     /** Sends a signal by name; a process that is gone is no error. */
-    static void signal(String name, long pid) {
+    public static void signal(String name, long pid) {
         run(List.of("sh", "-c", "kill -s \"$1\" \"$2\" 2>/dev/null", "sh", name, "" + pid));
     }
 
-    static Optional<Path> find(String program) {
+    /** The first executable file of that name in PATH and the system's usual folders. */
+    public static Optional<Path> find(String program) {
         String path = System.getenv().getOrDefault("PATH", "") + ":/usr/bin:/bin:/usr/sbin:/sbin";
         for (String directory : path.split(":", -1)) {
             Path candidate = Path.of(directory.isEmpty() ? "." : directory, program);
