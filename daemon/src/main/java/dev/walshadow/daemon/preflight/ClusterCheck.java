@@ -61,21 +61,23 @@ public final class ClusterCheck {
 
     /** Whether the cluster that Distributed tables read can be that of these shards. */
     public static void distributed(ClickHouseClient client, String name, Findings findings) {
-        int shards = client.shards().size();
-        for (ClickHouseClient shard : client.shards()) {
+        List<ClickHouseClient> shards = client.shards();
+        for (int number = 1; number <= shards.size(); number++) {
+            ClickHouseClient shard = shards.get(number - 1);
             @Nullable String[] found =
                     shard.query(
-                                    "SELECT uniqExact(shard_num), countIf(shard_weight != 1) FROM"
-                                            + " system.clusters WHERE cluster = "
+                                    "SELECT uniqExact(shard_num), countIf(shard_weight != 1),"
+                                            + " arrayStringConcat(groupUniqArrayIf(toString(shard_num),"
+                                            + " is_local), ', ') FROM system.clusters WHERE cluster = "
                                             + Ddl.literal(name))
                             .getFirst();
-            if (!String.valueOf(shards).equals(found[0]) || !"0".equals(found[1])) {
+            String where = "[clickhouse] distributed_cluster = \"" + name + "\": expected ";
+            String own = String.valueOf(found[2]);
+            if (!String.valueOf(shards.size()).equals(found[0]) || !"0".equals(found[1])) {
                 findings.add(
                         DaemonCodes.CLUSTER,
-                        "[clickhouse] distributed_cluster = \""
-                                + name
-                                + "\": expected "
-                                + shards
+                        where
+                                + shards.size()
                                 + " shards of weight 1 in the order of [clickhouse] shards, found "
                                 + found[0]
                                 + ("0".equals(found[1]) ? "" : ", some of another weight")
@@ -84,6 +86,18 @@ public final class ClusterCheck {
                                 + "; it knows "
                                 + names(shard)
                                 + ". Name one of these, or add it to remote_servers");
+            } else if (!own.isEmpty() && !own.equals(Integer.toString(number))) {
+                findings.add(
+                        DaemonCodes.CLUSTER,
+                        where
+                                + "the order of [clickhouse] shards, in which "
+                                + shard.endpoint()
+                                + " is number "
+                                + number
+                                + "; in its remote_servers it is number "
+                                + own
+                                + ". Before the first start, put [clickhouse] shards into the order"
+                                + " of remote_servers; later, remote_servers into that of shards");
             }
         }
     }

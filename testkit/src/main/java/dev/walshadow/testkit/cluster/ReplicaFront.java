@@ -42,6 +42,7 @@ public final class ReplicaFront implements AutoCloseable {
 
     private final String engine;
     private final String cluster;
+    private final int shard;
     private final HttpServer server;
     private final ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor();
     private final HttpClient client =
@@ -55,8 +56,16 @@ public final class ReplicaFront implements AutoCloseable {
      * @param cluster the name that {@code ON CLUSTER} must have
      */
     public ReplicaFront(String engine, String cluster) {
+        this(engine, cluster, 1);
+    }
+
+    /**
+     * @param shard which one of the cluster {@code all} the host takes itself for, from 1
+     */
+    public ReplicaFront(String engine, String cluster, int shard) {
         this.engine = engine;
         this.cluster = cluster;
+        this.shard = shard;
         try {
             server =
                     HttpServer.create(
@@ -143,8 +152,10 @@ public final class ReplicaFront implements AutoCloseable {
                         "system.clusters",
                         "(SELECT '"
                                 + cluster
-                                + "' AS cluster, 1 AS shard_num, 1 AS shard_weight UNION ALL"
-                                + " SELECT 'all', arrayJoin([1, 2]), 1)")
+                                + "' AS cluster, 1 AS shard_num, 1 AS shard_weight, 1 AS is_local"
+                                + " UNION ALL SELECT 'all', arrayJoin([1, 2]) AS n, 1, n = "
+                                + shard
+                                + ")")
                 .replace("system.macros", "(SELECT arrayJoin(['shard', 'replica']) AS macro)")
                 .getBytes(StandardCharsets.UTF_8);
     }
