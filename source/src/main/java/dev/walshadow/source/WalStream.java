@@ -173,6 +173,15 @@ public final class WalStream {
         return deferred.isEmpty() ? cursor : deferred.firstLsn();
     }
 
+    /**
+     * As {@link #lastRecordEnd}, but not above what was received: behind a switch of segments the
+     * last record ends where the next segment begins, and that one has no point to resume from
+     * before it does.
+     */
+    public long resumableTo() {
+        return Math.min(lastRecordEnd(), received);
+    }
+
     /** Every record that ends at or before it was handed on; further than the last one's end. */
     public long readTo() {
         return deferred.isEmpty() ? received : deferred.firstLsn();

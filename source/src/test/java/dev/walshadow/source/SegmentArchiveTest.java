@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.walshadow.base.HaltException;
 import dev.walshadow.postgres.RelationLocator;
 import dev.walshadow.postgres.wal.WalPages;
+import dev.walshadow.postgres.wal.XLogLayout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,8 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SegmentArchiveTest {
     private static final int SIZE = 1 << 20;
@@ -45,6 +48,28 @@ class SegmentArchiveTest {
         assertThat(archive.segments()).containsExactly(5L * SIZE, 6L * SIZE, 7L * SIZE);
         assertThat(archive.resumeAt(5L * SIZE + 100).firstRecord()).isEqualTo(5L * SIZE + 40);
         assertThat(archive.resumeAt(8L * SIZE + 7).segmentStart()).isEqualTo(8L * SIZE);
+    }
+
+    /** A daemon may be killed at any position, and starts again from where it could resume then. */
+    @ParameterizedTest
+    @ValueSource(ints = {15, 16, 17, 18})
+    void whereverTheStreamEndsThereIsAPointToResumeFrom(int major) throws InterruptedException {
+        RealWal wal = RealWal.of(major);
+        SegmentArchive archive = new SegmentArchive(directory, wal.pages);
+        archive.begin(wal.initial());
+        StreamCapture capture = new StreamCapture(wal.initial());
+        WalStream stream = new WalStream(wal.initial(), wal.redo, capture, capture, archive);
+        int behindSwitches = 0;
+        for (int at = 0; at < wal.bytes.length; at += XLogLayout.PAGE_SIZE) {
+            stream.push(wal.start + at, wal.bytes, at, XLogLayout.PAGE_SIZE);
+            long floor = stream.resumableTo();
+            assertThat(archive.resumeAt(floor).segmentStart())
+                    .isEqualTo(wal.pages.segmentStart(floor));
+            if (stream.lastRecordEnd() > stream.nextLsn()) {
+                behindSwitches++;
+            }
+        }
+        assertThat(behindSwitches).as("ends between a switch and the segment's end").isPositive();
     }
 
     @Test

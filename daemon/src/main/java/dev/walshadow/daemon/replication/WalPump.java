@@ -70,6 +70,7 @@ final class WalPump implements Runnable {
     /** The last record seen is the checkpoint of a shutdown. */
     private boolean shutdown;
 
+    private long resumable;
     private volatile long received;
     private volatile long handedOn;
     private final LongAdder walBytes = new LongAdder();
@@ -167,13 +168,9 @@ final class WalPump implements Runnable {
         }
     }
 
-    /**
-     * Not above what was received: behind a switch of segments the last record ends where the next
-     * segment begins, and there is no point to resume from in that one before it does.
-     */
     private long floor() {
         return Math.min(
-                Math.min(buffer.resumeFloor(handedOn), received),
+                buffer.resumeFloor(resumable),
                 Math.min(extraFloor.getAsLong(), pipeline.markerFloor()));
     }
 
@@ -230,6 +227,7 @@ final class WalPump implements Runnable {
             }
             received = into.nextLsn();
             handedOn = into.lastRecordEnd();
+            resumable = into.resumableTo();
             if (shutdown && chunk.serverEnd() <= received) {
                 shutdown = false;
                 source.serverStops();
