@@ -5,6 +5,7 @@ import dev.walshadow.daemon.DaemonCodes;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import picocli.CommandLine;
@@ -21,30 +22,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         name = "walshadow",
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
-        description = "Replicates PostgreSQL into ClickHouse from the physical write-ahead log.",
-        subcommands = {
-            DemoCommand.class,
-            InitCommand.class,
-            CheckCommand.class,
-            RunCommand.class,
-            WaitCommand.class,
-            VerifyCommand.class,
-            StatusCommand.class,
-            PreparedCommand.class,
-            AddCommand.class,
-            RemoveCommand.class,
-            ResyncCommand.class,
-            CtlCommand.class,
-            SchemaCommand.class,
-            ConfigCommand.class,
-            DescLogCommand.class,
-            PostgresCommand.class,
-            ClickHouseCommand.class,
-            WalCommand.class,
-            UninstallCommand.class,
-            VersionCommand.class,
-            CommandLine.HelpCommand.class
-        })
+        description = "Replicates PostgreSQL into ClickHouse from the physical write-ahead log.")
 public final class Main implements Runnable {
     private static final Set<String> CONFIGURED =
             Set.of(
@@ -66,27 +44,66 @@ public final class Main implements Runnable {
                     "log",
                     "show");
 
+    /** By its name, which is told in its annotation too; in the order of the help. */
+    private static final List<Map.Entry<String, Class<?>>> COMMANDS =
+            List.of(
+                    Map.entry("demo", DemoCommand.class),
+                    Map.entry("init", InitCommand.class),
+                    Map.entry("check", CheckCommand.class),
+                    Map.entry("run", RunCommand.class),
+                    Map.entry("wait", WaitCommand.class),
+                    Map.entry("verify", VerifyCommand.class),
+                    Map.entry("status", StatusCommand.class),
+                    Map.entry("prepared", PreparedCommand.class),
+                    Map.entry("add", AddCommand.class),
+                    Map.entry("remove", RemoveCommand.class),
+                    Map.entry("resync", ResyncCommand.class),
+                    Map.entry("ctl", CtlCommand.class),
+                    Map.entry("schema", SchemaCommand.class),
+                    Map.entry("config", ConfigCommand.class),
+                    Map.entry("desc-log", DescLogCommand.class),
+                    Map.entry("postgres", PostgresCommand.class),
+                    Map.entry("clickhouse", ClickHouseCommand.class),
+                    Map.entry("wal", WalCommand.class),
+                    Map.entry("uninstall", UninstallCommand.class),
+                    Map.entry("version", VersionCommand.class),
+                    Map.entry("help", CommandLine.HelpCommand.class));
+
     @Spec private CommandSpec command;
 
     @SuppressWarnings("NullAway.Init") // picocli sets it
     Main() {}
 
     public static void main(String[] arguments) {
-        // the settings' many options cost a third of a second: only for what is asked
+        // commands and the settings' many options cost most of a second: only what is asked for
         Set<String> words = Set.copyOf(Arrays.asList(arguments));
-        System.exit(commandLine(words::contains).execute(arguments));
+        System.exit(commandLine(asked(arguments), words::contains).execute(arguments));
     }
 
     /** The whole command line; its {@code execute} returns the exit code. */
     public static CommandLine commandLine() {
-        return commandLine(_ -> true);
+        return commandLine(_ -> true, _ -> true);
+    }
+
+    /** The command that comes first; all of them where none does, as for help. */
+    private static Predicate<String> asked(String[] arguments) {
+        String first = arguments.length == 0 ? "" : arguments[0];
+        return COMMANDS.stream().anyMatch(each -> each.getKey().equals(first))
+                ? first::equals
+                : _ -> true;
     }
 
     /**
-     * @param wanted the commands that get the settings' options
+     * @param asked the commands that there are
+     * @param wanted those that get the settings' options
      */
-    private static CommandLine commandLine(Predicate<String> wanted) {
+    private static CommandLine commandLine(Predicate<String> asked, Predicate<String> wanted) {
         CommandLine main = new CommandLine(new Main());
+        for (Map.Entry<String, Class<?>> each : COMMANDS) {
+            if (asked.test(each.getKey())) {
+                main.addSubcommand(each.getKey(), each.getValue());
+            }
+        }
         addOptions(main, wanted);
         return main.setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler((failure, _) -> explain(failure))

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
+import picocli.CommandLine.Command;
 
 /** {@code init} and {@code config show}; what commands say where no daemon runs. */
 final class ConfigurationCommandsTest {
@@ -45,6 +46,17 @@ final class ConfigurationCommandsTest {
                 "http://ch:8123",
                 "--tables-exclude",
                 "public.log, audit.*");
+    }
+
+    /** The first word decides by it which command is made. */
+    @Test
+    void eachCommandIsKnownByTheNameOfItsAnnotation() {
+        Main.commandLine()
+                .getSubcommands()
+                .forEach((name, command) -> {
+                    Command told = command.getCommand().getClass().getAnnotation(Command.class);
+                    assertThat(told.name()).isEqualTo(name);
+                });
     }
 
     @Test

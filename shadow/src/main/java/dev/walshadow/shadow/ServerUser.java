@@ -10,6 +10,9 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +24,9 @@ import org.jspecify.annotations.Nullable;
 public final class ServerUser {
     private static final String DEFAULT_NAME = "postgres";
     private static final String FALLBACK_NAME = "nobody";
+
+    /** By what is configured: an account keeps its numbers, and they cost three processes. */
+    private static final Map<Optional<String>, Switch> KNOWN = new ConcurrentHashMap<>();
 
     private final @Nullable Switch target;
 
@@ -39,7 +45,16 @@ public final class ServerUser {
         if (!isRoot()) {
             return new ServerUser(null);
         }
-        String name = configured == null ? defaultName() : configured;
+        Optional<String> asked = Optional.ofNullable(configured);
+        Switch known = KNOWN.get(asked);
+        if (known == null) {
+            known = find(configured == null ? defaultName() : configured);
+            KNOWN.put(asked, known);
+        }
+        return new ServerUser(known);
+    }
+
+    private static Switch find(String name) {
         int uid = id("-u", name);
         int gid = id("-g", name);
         if (uid == 0) {
@@ -47,7 +62,7 @@ public final class ServerUser {
                     ShadowCodes.USER,
                     "the shadow's PostgreSQL cannot run as root; name another user");
         }
-        return new ServerUser(new Switch(name, uid, gid, prefix(name, uid, gid)));
+        return new Switch(name, uid, gid, prefix(name, uid, gid));
     }
 
     /** What to call this user in a message. */

@@ -2,11 +2,17 @@ package dev.walshadow.shadow;
 
 import dev.walshadow.base.ConfigurationException;
 import dev.walshadow.base.SystemCommands;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -18,6 +24,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ShadowBinaries {
     private static final Pattern VERSION = Pattern.compile("\\(PostgreSQL\\) (\\d+)");
+
+    /** What has answered, so that a start asks each program once. */
+    private static final Map<Program, Integer> MAJORS = new ConcurrentHashMap<>();
+
+    /** The file as it was; another one in its place is asked anew. */
+    private record Program(Path path, FileTime modified, long size, String file) {}
 
     private ShadowBinaries() {}
 
@@ -68,12 +80,30 @@ public final class ShadowBinaries {
         if (!Files.isExecutable(postgres)) {
             return OptionalInt.empty();
         }
+        Program program = program(postgres);
+        Integer known = MAJORS.get(program);
+        if (known != null) {
+            return OptionalInt.of(known);
+        }
         Matcher version =
                 VERSION.matcher(
                         SystemCommands.run(List.of(postgres.toString(), "--version")).output());
-        return version.find()
-                ? OptionalInt.of(Integer.parseInt(version.group(1)))
-                : OptionalInt.empty();
+        if (!version.find()) {
+            return OptionalInt.empty();
+        }
+        int major = Integer.parseInt(version.group(1));
+        MAJORS.put(program, major);
+        return OptionalInt.of(major);
+    }
+
+    private static Program program(Path postgres) {
+        try {
+            BasicFileAttributes is = Files.readAttributes(postgres, BasicFileAttributes.class);
+            return new Program(
+                    postgres, is.lastModifiedTime(), is.size(), String.valueOf(is.fileKey()));
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot look at " + postgres, e);
+        }
     }
 
     /** Debian, Red Hat, Homebrew, Alpine; then whatever PATH holds. */

@@ -136,6 +136,35 @@ final class DistTest {
                         Map.of("WALSHADOW_JAVA_OPTIONS", "-Xlog:class+load=info"),
                         "version");
         assertThat(loaded.text())
-                .containsPattern("dev.walshadow.cli.Main source: shared objects file");
+                .containsPattern("dev.walshadow.cli.Main source: shared objects file")
+                .containsPattern("picocli.CommandLine source: shared objects file")
+                .doesNotContainPattern("picocli\\S+ source: file:");
+    }
+
+    /** Its lambdas show what the training did: without servers it does not come that far. */
+    @Tag("soak")
+    @Test
+    void theCacheIsTrainedByAStartWithServers() throws Exception {
+        Path home = unpacked(dist("out", wholeClassPath()));
+        try (Stream<Path> archives =
+                Files.list(ROOT.resolve("embedded/target/postgres-binaries"))) {
+            Path newest =
+                    archives.filter(file -> file.toString().contains("-18."))
+                            .findFirst()
+                            .orElseThrow();
+            Files.copy(newest, home.resolve("lib/postgres-binaries").resolve(newest.getFileName()));
+        }
+        Path walshadow = home.resolve("bin/walshadow");
+        Path state = folder.resolve("a real one");
+        Said prepared = run(walshadow, Map.of("WALSHADOW_STATE_DIR", "" + state), "prepare");
+        assertThat(prepared.exitCode()).as(prepared.text()).isZero();
+        assertThat(state).doesNotExist();
+        Said loaded =
+                run(
+                        walshadow,
+                        Map.of("WALSHADOW_JAVA_OPTIONS", "-Xlog:class+load=info"),
+                        "version");
+        assertThat(loaded.text())
+                .containsPattern("replication.Replication..Lambda\\S+ source: shared objects file");
     }
 }
