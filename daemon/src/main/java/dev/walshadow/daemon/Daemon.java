@@ -209,8 +209,8 @@ public final class Daemon implements AutoCloseable {
         private final CommitLatency nothingYet = new CommitLatency();
 
         @Override
-        public ObjectNode status() {
-            return Daemon.this.status();
+        public ObjectNode status(boolean withTables) {
+            return Daemon.this.status(withTables);
         }
 
         @Override
@@ -280,13 +280,17 @@ public final class Daemon implements AutoCloseable {
         }
     }
 
-    /** What {@code walshadow status --json} prints; see docs/operations.md. */
-    public ObjectNode status() {
+    /**
+     * What {@code walshadow status --json} prints; see docs/operations.md.
+     *
+     * @param withTables false: without {@code tables}, which of many tables is most of it
+     */
+    public ObjectNode status(boolean withTables) {
         Replication running = running();
         ObjectNode status =
                 running == null
                         ? JSON.createObjectNode().put("ok", true).put("phase", "starting")
-                        : running.status(JSON);
+                        : running.status(JSON, withTables);
         status.put("uptime_seconds", (System.nanoTime() - startedNanos) / 1_000_000_000);
         MonitorServer listening = monitor;
         if (listening != null) {

@@ -37,7 +37,7 @@ final class Requests implements ControlServer.Handler {
     public ObjectNode handle(JsonNode request) throws InterruptedException {
         String command = request.path("command").asString("");
         return switch (command) {
-            case "status" -> daemon.status();
+            case "status" -> daemon.status(request.path("tables").asBoolean(true));
             case "settings", "events" -> described(command);
             case "wait" -> await(Duration.ofMillis(request.path("timeout_millis").asLong(60_000)));
             case "prepared" -> daemon.started().preparedTransactions(JSON);

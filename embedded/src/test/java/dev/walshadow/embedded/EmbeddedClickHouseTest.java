@@ -26,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -124,6 +125,30 @@ final class EmbeddedClickHouseTest {
                                 .headers()
                                 .firstValue("X-ClickHouse-Exception-Code"))
                 .hasValue("81");
+    }
+
+    @Test
+    void insertsWithTheSettingsOfItsRequest() throws Exception {
+        server.query("CREATE TABLE strict (id UInt64) ENGINE = Memory");
+        String row = "{\"id\": 1, \"more\": 2}";
+        String insert = "/?query=" + encoded("INSERT INTO strict FORMAT JSONEachRow");
+        String strict = "&input_format_skip_unknown_fields=0";
+        assertThat(code(post(insert + strict + "&max_threads=1", row))).hasValue("117");
+        assertThat(code(post(insert + "&input_format_skip_unknown_fields=1", row))).isEmpty();
+        assertThat(code(post(insert + "&no_such=1", row))).hasValue("115");
+        assertThat(code(post(insert + "&insert_deduplication_token=it%27s%5C", row))).isEmpty();
+        String own =
+                "/?query="
+                        + encoded("INSERT INTO strict SETTINGS max_threads = 1 FORMAT JSONEachRow");
+        assertThat(code(post(own + strict, row))).hasValue("117");
+        assertThat(code(post(own, row))).isEmpty();
+        assertThat(code(get("/?query=" + encoded("INSERT INTO strict VALUES (1)"))))
+                .hasValue("164");
+        assertThat(server.query("SELECT count() FROM strict")).isEqualTo("3\n");
+    }
+
+    private static Optional<String> code(HttpResponse<String> answer) {
+        return answer.headers().firstValue("X-ClickHouse-Exception-Code");
     }
 
     @Test

@@ -246,7 +246,7 @@ public final class Installation implements AutoCloseable {
                                         + ":\n"
                                         + endOfLog());
                     }
-                    return status().has("received");
+                    return progress().has("received");
                 });
     }
 
@@ -258,7 +258,7 @@ public final class Installation implements AutoCloseable {
     /** Starts the daemon's process; true when it answers, false when it has ended instead. */
     public boolean startsDaemon() {
         Process started = launch("run");
-        await("the daemon answers or ends", () -> !started.isAlive() || status().has("received"));
+        await("the daemon answers or ends", () -> !started.isAlive() || progress().has("received"));
         daemon = started;
         return started.isAlive();
     }
@@ -359,7 +359,7 @@ public final class Installation implements AutoCloseable {
 
     /** Kills the shadow's postmaster with signal 9. Returns its pid. */
     public long killShadow() {
-        long pid = status().path("shadow").path("pid").asLong(0);
+        long pid = progress().path("shadow").path("pid").asLong(0);
         ProcessHandle.of(pid)
                 .orElseThrow(() -> new IllegalStateException("no shadow runs as " + pid))
                 .destroyForcibly();
@@ -368,9 +368,17 @@ public final class Installation implements AutoCloseable {
 
     /** What {@code walshadow status --json} prints; empty while no daemon answers. */
     public JsonNode status() {
+        return ask(ControlClient.request("status"));
+    }
+
+    /** The same without its tables, to be asked for again and again. */
+    public JsonNode progress() {
+        return ask(ControlClient.request("status").put("tables", false));
+    }
+
+    private JsonNode ask(ObjectNode request) {
         try {
-            return ControlClient.send(
-                    StateDirectory.controlSocket(state()), ControlClient.request("status"));
+            return ControlClient.send(StateDirectory.controlSocket(state()), request);
         } catch (RetryException e) {
             return ControlClient.request("none");
         }
@@ -380,7 +388,7 @@ public final class Installation implements AutoCloseable {
     public void awaitStreaming() {
         await(
                 "the initial load is done",
-                () -> status().path("phase").asString("").equals("streaming"));
+                () -> progress().path("phase").asString("").equals("streaming"));
     }
 
     /**
@@ -392,7 +400,7 @@ public final class Installation implements AutoCloseable {
         await(
                 "an insert is on its way",
                 () -> {
-                    boolean held = status().path("held_bytes").asLong(0) > 0;
+                    boolean held = progress().path("held_bytes").asLong(0) > 0;
                     EmbeddedClickHouse.InsertCounts counts = target().insertCounts();
                     between[0] = counts.started() - counts.answered();
                     return held && between[0] > 0;
@@ -428,7 +436,7 @@ public final class Installation implements AutoCloseable {
         await(
                 "everything is durable",
                 () -> {
-                    String durable = status().path("durable").asString("");
+                    String durable = progress().path("durable").asString("");
                     return !durable.isEmpty() && Lsn.parse(durable) >= position;
                 });
     }

@@ -107,7 +107,7 @@ public final class Demo implements AutoCloseable {
             daemon = running;
             running.start();
             howToQuery(source, target);
-            say("and watch it in a browser: " + running.status().path("http").asString(""));
+            say("and watch it in a browser: " + running.status(false).path("http").asString(""));
             load(source, running);
             if (closed) {
                 throw new InterruptedException("closed");
@@ -172,7 +172,7 @@ public final class Demo implements AutoCloseable {
                     left > 0 && !closed;
                     left = end - System.nanoTime()) {
                 Thread.sleep(Math.min(step, Math.max(1, left / 1_000_000)));
-                JsonNode status = running.status();
+                JsonNode status = running.status(true);
                 view.show(
                         status,
                         load.rows(),

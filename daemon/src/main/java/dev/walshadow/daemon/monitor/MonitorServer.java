@@ -27,8 +27,8 @@ import tools.jackson.databind.node.ObjectNode;
 public final class MonitorServer implements AutoCloseable {
     /** What it shows. Asked by any thread, also before the replication has started. */
     public interface View {
-        /** As {@code walshadow status --json}. */
-        ObjectNode status();
+        /** As {@code walshadow status --json}, with or without its tables. */
+        ObjectNode status(boolean withTables);
 
         /** The effective settings without secrets, and the events: what only the page shows. */
         void describe(ObjectNode into);
@@ -171,7 +171,7 @@ public final class MonitorServer implements AutoCloseable {
     }
 
     private void status(HttpExchange exchange) throws IOException {
-        ObjectNode status = view.status();
+        ObjectNode status = view.status(true);
         view.describe(status);
         status.put("api", api.access());
         send(exchange, 200, "application/json", status + "\n");
@@ -189,12 +189,12 @@ public final class MonitorServer implements AutoCloseable {
 
     private void metrics(HttpExchange exchange) throws IOException {
         ByteArrayOutputStream text = new ByteArrayOutputStream();
-        Metrics.write(view.status(), view.latency(), text);
+        Metrics.write(view.status(true), view.latency(), text);
         send(exchange, 200, Metrics.contentType(), text.toString(StandardCharsets.UTF_8));
     }
 
     private void healthy(HttpExchange exchange) throws IOException {
-        JsonNode status = view.status();
+        JsonNode status = view.status(false);
         boolean failed = status.path("phase").asString("").equals("failed");
         send(
                 exchange,
@@ -204,7 +204,7 @@ public final class MonitorServer implements AutoCloseable {
     }
 
     private void ready(HttpExchange exchange) throws IOException {
-        String reason = unready(view.status());
+        String reason = unready(view.status(false));
         send(
                 exchange,
                 reason.isEmpty() ? 200 : 503,

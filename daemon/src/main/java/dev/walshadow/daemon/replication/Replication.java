@@ -594,10 +594,13 @@ public final class Replication implements AutoCloseable {
         return seen.latency;
     }
 
-    /** What {@code walshadow status --json} prints. */
-    public ObjectNode status(JsonMapper json) {
+    /** What {@code walshadow status --json} prints, with or without its tables. */
+    public ObjectNode status(JsonMapper json, boolean withTables) {
         Assembly parts = assembly;
         ObjectNode status = Status.of(json, prepared, firstAttach, parts, failure.get());
+        if (parts != null && withTables) {
+            Status.addTables(status, parts.pipeline);
+        }
         if (declared != null) {
             declared.write(status);
         }

@@ -6,7 +6,6 @@ import dev.walshadow.clickhouse.ClickHouseClient;
 import dev.walshadow.daemon.state.TableDecisions;
 import dev.walshadow.pipeline.Pipeline;
 import dev.walshadow.pipeline.PipelineMetrics;
-import dev.walshadow.pipeline.TableState;
 import dev.walshadow.pipeline.TableStatus;
 import dev.walshadow.pipeline.Watermark;
 import dev.walshadow.postgres.Lsn;
@@ -24,6 +23,7 @@ import tools.jackson.databind.node.ObjectNode;
 final class Status {
     private Status() {}
 
+    /** The daemon without its tables, to which {@link #addTables} adds them. */
     static ObjectNode of(
             JsonMapper json,
             Prepared prepared,
@@ -68,8 +68,7 @@ final class Status {
         loads(root.putArray("loads"), parts.loads.running());
         root.put("sequences", parts.pipeline.sequences().size());
         decisions(root, prepared.selection().decisions());
-        boolean whole = tables(root.putArray("tables"), parts.pipeline);
-        return root.put("ok", failure == null && whole);
+        return root.put("ok", failure == null && parts.pipeline.isWhole());
     }
 
     private static void databases(ArrayNode into, FollowedDatabases databases) {
@@ -155,9 +154,8 @@ final class Status {
         }
     }
 
-    /** Returns whether every table replicates. */
-    private static boolean tables(ArrayNode into, Pipeline pipeline) {
-        boolean whole = true;
+    static void addTables(ObjectNode root, Pipeline pipeline) {
+        ArrayNode into = root.putArray("tables");
         for (TableStatus table : pipeline.tables()) {
             ObjectNode node = into.addObject();
             changedValues(node, pipeline, table);
@@ -168,9 +166,7 @@ final class Status {
                     .put("discarded", table.discardedRows())
                     .put("last_commit", Lsn.format(table.lastCommitLsn()))
                     .put("reason", table.reason());
-            whole &= table.state() != TableState.HELD && table.state() != TableState.QUARANTINED;
         }
-        return whole;
     }
 
     private static void changedValues(ObjectNode table, Pipeline pipeline, TableStatus of) {

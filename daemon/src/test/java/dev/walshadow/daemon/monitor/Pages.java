@@ -85,8 +85,9 @@ final class Pages {
         final EventLog events = new EventLog();
 
         @Override
-        public ObjectNode status() {
-            return status.get().deepCopy();
+        public ObjectNode status(boolean withTables) {
+            ObjectNode shown = status.get().deepCopy();
+            return withTables ? shown : shown.without("tables");
         }
 
         @Override

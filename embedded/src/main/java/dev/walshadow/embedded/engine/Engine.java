@@ -24,8 +24,9 @@ final class Engine {
      *
      * <p>How often each table looks for something to merge: by default a new one does so once or
      * twice a second for minutes, and once more for streaming queries, which are an experiment that
-     * is off. A thousand tables take a seventh of a core then. So the pauses are without the second
-     * that is added at random, and grow faster, from 0.1 to 20 s.
+     * is off. A thousand tables take a seventh of a core then. So the pauses are longer, 2 s and
+     * then twice as long each time up to a minute: what an INSERT or an ALTER leaves to do is begun
+     * at once, whatever they are.
      *
      * <p>How many merges and mutations may wait for a thread: a mutation that finds too many (12)
      * comes back after such a pause, so an ALTER that renames waits for seconds while many tables
@@ -34,9 +35,9 @@ final class Engine {
     private static final List<String> CONFIGURATION =
             List.of(
                     "--",
-                    "--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.1",
-                    "--background_processing_pool_task_sleep_seconds_when_no_work_multiplier=1.25",
-                    "--background_processing_pool_task_sleep_seconds_when_no_work_max=20",
+                    "--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=2",
+                    "--background_processing_pool_task_sleep_seconds_when_no_work_multiplier=2",
+                    "--background_processing_pool_task_sleep_seconds_when_no_work_max=60",
                     "--background_streaming_processing_pool_thread_sleep_seconds_if_nothing_to_do"
                             + "=600",
                     "--background_pool_size=4",

@@ -18,6 +18,11 @@ import java.util.regex.Pattern;
  */
 final class HttpFront implements HttpHandler {
     private static final Pattern SETTING = Pattern.compile("[A-Za-z_][A-Za-z0-9_.]*");
+    private static final Pattern SETTINGS_CLAUSE =
+            Pattern.compile("\\bSETTINGS\\b", Pattern.CASE_INSENSITIVE);
+
+    /** The one that a new connection is in. */
+    private static final String FIRST_DATABASE = "default";
 
     /** ClickHouse's {@code max_query_size}: a statement, without its data, is not longer. */
     private static final int STATEMENT_BYTES = 1 << 18;
@@ -94,11 +99,18 @@ final class HttpFront implements HttpHandler {
         byte[] head = statement.headLength() == text.length ? text : head(text, statement);
         switches.checkAllowed(user, head);
         switches.checkNotFailing(head);
-        prepare(connection, query);
+        use(connection, query);
         if (statement.kind() == StatementText.Kind.INSERT_DATA) {
-            insert(connection, query, text, statement, body, answer);
+            String format = statement.format() == null ? "Values" : statement.format();
+            insert(
+                    connection,
+                    new LibChdb.Statement(
+                            withSettings(connection, query, head), format, query.parameters()),
+                    rows(text, statement, body),
+                    answer);
             return;
         }
+        set(connection, query);
         byte[] rest = body.readNBytes(LONGEST_QUERY_BYTES);
         if (rest.length > 0) {
             text = joined(text, rest, query.urlStatement().length > 0);
@@ -107,15 +119,39 @@ final class HttpFront implements HttpHandler {
         select(connection, query, text, statement, answer);
     }
 
-    private static void prepare(EngineConnection connection, HttpQuery query) {
+    private static void use(EngineConnection connection, HttpQuery query) {
         String database = query.database();
-        if (database != null) {
+        if (database != null && !database.equals(FIRST_DATABASE)) {
             connection.execute("USE `" + escape(database).replace("`", "\\`") + "`");
         }
-        if (query.settings().isEmpty()) {
-            return;
+    }
+
+    private static void set(EngineConnection connection, HttpQuery query) {
+        if (!query.settings().isEmpty()) {
+            connection.execute("SET " + settings(query));
         }
-        StringBuilder set = new StringBuilder("SET ");
+    }
+
+    /**
+     * A statement less than by SET. What the statement sets by itself goes before the request; what
+     * forbids the statement comes before it.
+     */
+    private static byte[] withSettings(
+            EngineConnection connection, HttpQuery query, byte[] insert) {
+        String text = new String(insert, StandardCharsets.ISO_8859_1);
+        if (query.settings().isEmpty()) {
+            return insert;
+        }
+        if (SETTINGS_CLAUSE.matcher(text).find() || query.settings().containsKey("readonly")) {
+            set(connection, query);
+            return insert;
+        }
+        byte[] clause = ("\nSETTINGS " + settings(query)).getBytes(StandardCharsets.UTF_8);
+        return joined(insert, clause, false);
+    }
+
+    private static String settings(HttpQuery query) {
+        StringBuilder settings = new StringBuilder();
         for (Map.Entry<String, String> setting : query.settings().entrySet()) {
             if (!SETTING.matcher(setting.getKey()).matches()) {
                 throw new EngineException(
@@ -123,37 +159,35 @@ final class HttpFront implements HttpHandler {
                         "Unknown setting '" + setting.getKey() + "'.",
                         "UNKNOWN_SETTING");
             }
-            set.append(set.length() == 4 ? "" : ", ")
+            settings.append(settings.isEmpty() ? "" : ", ")
                     .append(setting.getKey())
                     .append(" = '")
                     .append(escape(setting.getValue()).replace("'", "\\'"))
                     .append('\'');
         }
-        connection.execute(set.toString());
+        return settings.toString();
+    }
+
+    /** What of them is in the text, and what follows it. */
+    private static InputStream rows(byte[] text, StatementText parts, InputStream body) {
+        return new SequenceInputStream(
+                new ByteArrayInputStream(
+                        text, parts.dataOffset(), text.length - parts.dataOffset()),
+                unclosed(body));
     }
 
     private void insert(
             EngineConnection connection,
-            HttpQuery query,
-            byte[] text,
-            StatementText parts,
-            InputStream body,
+            LibChdb.Statement statement,
+            InputStream rows,
             HttpAnswer answer)
             throws IOException {
         switches.insertsStarted.incrementAndGet();
         switches.checkNotRefused();
-        String format = parts.format() == null ? "Values" : parts.format();
-        LibChdb.Statement statement =
-                new LibChdb.Statement(head(text, parts), format, query.parameters());
-        InputStream data =
-                new SequenceInputStream(
-                        new ByteArrayInputStream(
-                                text, parts.dataOffset(), text.length - parts.dataOffset()),
-                        unclosed(body));
         EngineConnection.Summary summary =
                 connection.insert(
                         statement,
-                        data,
+                        rows,
                         () -> {
                             switches.delay();
                             if (switches.takeDropBefore()) {

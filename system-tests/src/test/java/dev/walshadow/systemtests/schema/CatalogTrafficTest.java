@@ -294,11 +294,11 @@ final class CatalogTrafficTest {
     }
 
     private static long holds(Installation installation) {
-        return installation.status().path("shadow").path("holds").asLong(0);
+        return installation.progress().path("shadow").path("holds").asLong(0);
     }
 
     private static long lagMillis(Installation installation) {
-        return installation.status().path("commit_to_durable_millis").asLong(0);
+        return installation.progress().path("commit_to_durable_millis").asLong(0);
     }
 
     /** Of the daemon, which is a child of this process. */

@@ -38,6 +38,8 @@ final class ManyTablesTest {
             installation.startDaemon();
             installation.awaitStreaming();
             say(TABLES + " tables attached in " + since(started) + created(installation));
+            assertThat(installation.status().path("tables")).hasSize(TABLES);
+            assertThat(installation.progress().has("tables")).isFalse();
             change(installation, 0);
             installation.killDaemon();
             started = System.nanoTime();
@@ -91,7 +93,7 @@ final class ManyTablesTest {
         installation.await(
                 "the changes are durable",
                 () -> {
-                    String durable = installation.status().path("durable").asString("");
+                    String durable = installation.progress().path("durable").asString("");
                     return !durable.isEmpty() && Lsn.parse(durable) >= position;
                 });
         say(
@@ -105,11 +107,11 @@ final class ManyTablesTest {
     }
 
     private static long holds(Installation installation) {
-        return installation.status().path("shadow").path("holds").asLong(0);
+        return installation.progress().path("shadow").path("holds").asLong(0);
     }
 
     private static double holdSeconds(Installation installation) {
-        return installation.status().path("shadow").path("hold_seconds").asDouble(0);
+        return installation.progress().path("shadow").path("hold_seconds").asDouble(0);
     }
 
     private static String created(Installation installation) throws IOException {
