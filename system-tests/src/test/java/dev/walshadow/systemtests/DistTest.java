@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -145,6 +146,8 @@ final class DistTest {
     @Tag("soak")
     @Test
     void theCacheIsTrainedByAStartWithServers() throws Exception {
+        // the cache lies in it, and PostgreSQL may run as another user
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Path home = unpacked(dist("out", wholeClassPath()));
         try (Stream<Path> archives =
                 Files.list(ROOT.resolve("embedded/target/postgres-binaries"))) {
