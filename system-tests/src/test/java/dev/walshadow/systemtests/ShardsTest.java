@@ -262,8 +262,7 @@ final class ShardsTest {
                 ReplicaFront right =
                         new ReplicaFront(installation.targets().get(1).url(), "right", 2)) {
             String shards = "shards = [\"http://%s\", \"http://%s\"]";
-            installation.configure(
-                    "clickhouse", shards.formatted(left.address(), right.address()));
+            installation.configure("clickhouse", shards.formatted(left.address(), right.address()));
             installation.configure("clickhouse", "cluster = \"left, right\"");
             installation.configure("[tables]\nviews = \"{database}.{table}_now\"\n");
             assertThat(installation.command("check").output()).contains("WS-1901");
@@ -273,14 +272,14 @@ final class ShardsTest {
             installation.configure("clickhouse", "distributed_cluster = \"al\"");
             assertThat(installation.command("check").output()).contains("WS-1970");
             installation.configure("clickhouse", "distributed_cluster = \"all\"");
-            installation.configure(
-                    "clickhouse", shards.formatted(right.address(), left.address()));
+            installation.configure("clickhouse", shards.formatted(right.address(), left.address()));
             assertThat(installation.command("check").output())
                     .contains("WS-1970")
-                    .contains(right.address() + " is number 1; in its remote_servers it is number 2")
-                    .contains(left.address() + " is number 2; in its remote_servers it is number 1");
-            installation.configure(
-                    "clickhouse", shards.formatted(left.address(), right.address()));
+                    .contains(
+                            right.address() + " is number 1; in its remote_servers it is number 2")
+                    .contains(
+                            left.address() + " is number 2; in its remote_servers it is number 1");
+            installation.configure("clickhouse", shards.formatted(left.address(), right.address()));
             assertThat(installation.command("check").output()).doesNotContain("WS-1970");
             installation.execute(
                     "CREATE TABLE a (id int, k text, v text, PRIMARY KEY (id, k))",

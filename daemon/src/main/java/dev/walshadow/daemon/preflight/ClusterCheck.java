@@ -67,8 +67,8 @@ public final class ClusterCheck {
             @Nullable String[] found =
                     shard.query(
                                     "SELECT uniqExact(shard_num), countIf(shard_weight != 1),"
-                                            + " arrayStringConcat(groupUniqArrayIf(toString(shard_num),"
-                                            + " is_local), ', ') FROM system.clusters WHERE cluster = "
+                                        + " arrayStringConcat(groupUniqArrayIf(toString(shard_num),"
+                                        + " is_local), ', ') FROM system.clusters WHERE cluster = "
                                             + Ddl.literal(name))
                             .getFirst();
             String where = "[clickhouse] distributed_cluster = \"" + name + "\": expected ";
