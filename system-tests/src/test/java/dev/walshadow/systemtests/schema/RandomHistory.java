@@ -9,11 +9,17 @@ import java.util.SplittableRandom;
 
 /**
  * A seeded sequence of statements over a handful of tables: rows come, change and go while tables
- * are created, altered, rewritten, renamed and dropped, in transactions, with savepoints that are
- * rolled back. Every statement succeeds.
+ * are created, altered, rewritten, renamed, moved between two schemas, dropped and made again under
+ * their names, and while indexes, identities and the system's catalogs change, in transactions,
+ * with savepoints that are rolled back. Every statement succeeds.
  */
 final class RandomHistory {
+    /** Behind a history's schema: its other one, for tables that are elsewhere for a while. */
+    static final String ELSEWHERE = "_elsewhere";
+
     private static final int MOST_TABLES = 6;
+    private static final List<String> CATALOGS =
+            List.of("pg_class", "pg_attribute", "pg_index", "pg_type", "pg_depend");
     private static final List<String> TYPES =
             List.of(
                     "int",
@@ -36,6 +42,9 @@ final class RandomHistory {
         /** Of the primary key's constraint and index, as long as there is one. */
         String keyName = "";
 
+        /** A unique index of {@code id}; empty if there is none. */
+        String uniqueIndex = "";
+
         int nextColumn;
         int lastId;
 
@@ -57,6 +66,10 @@ final class RandomHistory {
     private final List<String> statements = new ArrayList<>();
     private int tableNumber;
     private int keyNumber;
+
+    /** Of tables that were dropped. */
+    private final List<String> freeNames = new ArrayList<>();
+
     private boolean inTransaction;
 
     private RandomHistory(long seed, String schema) {
@@ -68,6 +81,7 @@ final class RandomHistory {
     static List<String> of(long seed, String schema, int steps) {
         RandomHistory history = new RandomHistory(seed, schema);
         history.add("CREATE SCHEMA " + schema);
+        history.add("CREATE SCHEMA " + schema + ELSEWHERE);
         for (int i = 0; i < steps; i++) {
             history.step();
         }
@@ -96,17 +110,24 @@ final class RandomHistory {
         int what = chance();
         if (what < 42) {
             rows(name, table, what);
-        } else if (what < 75) {
+        } else if (what < 70) {
             columns(name, table, what);
-        } else if (what < 92) {
-            wholeTable(name, table, what);
+        } else if (what < 75) {
+            indexes(name, table);
+        } else if (what < 79) {
+            elsewhere(name, table);
+        } else if (what < 94) {
+            wholeTable(name, table);
         } else if (!inTransaction) {
             transaction(name, table);
         }
     }
 
     private void create() {
-        String name = schema + ".t" + ++tableNumber;
+        String name =
+                freeNames.isEmpty() || chance() < 50
+                        ? schema + ".t" + ++tableNumber
+                        : freeNames.removeLast();
         Table table = new Table();
         table.hasKey = chance() < 80;
         StringBuilder sql = new StringBuilder("CREATE TABLE " + name + " (id int");
@@ -161,17 +182,17 @@ final class RandomHistory {
 
     private void columns(String name, Table table, int what) {
         String alter = "ALTER TABLE " + name + " ";
-        if (what < 55 || table.columns.size() < 2) {
+        if (what < 53 || table.columns.size() < 2) {
             String column = "c" + table.nextColumn++;
             String type = TYPES.get(random.nextInt(TYPES.size()));
             String value = random.nextBoolean() ? " DEFAULT " + literal(type) : "";
             add(alter + "ADD COLUMN " + column + " " + type + value);
             table.columns.put(column, type);
-        } else if (what < 62) {
+        } else if (what < 60) {
             String column = table.someColumn(random);
             add(alter + "DROP COLUMN " + column);
             table.columns.remove(column);
-        } else if (what < 68) {
+        } else if (what < 65) {
             String column = table.someColumn(random);
             String renamed = "c" + table.nextColumn++;
             add(alter + "RENAME COLUMN " + column + " TO " + renamed);
@@ -198,29 +219,74 @@ final class RandomHistory {
         }
     }
 
-    private void wholeTable(String name, Table table, int what) {
-        if (what < 78) {
+    private void indexes(String name, Table table) {
+        String concurrently = inTransaction ? "" : "CONCURRENTLY ";
+        if (table.uniqueIndex.isEmpty()) {
+            table.uniqueIndex = "u" + ++keyNumber;
+            add(
+                    "CREATE UNIQUE INDEX %s%s ON %s (id)"
+                            .formatted(concurrently, table.uniqueIndex, name));
+            return;
+        }
+        switch (random.nextInt(4)) {
+            case 0 -> {
+                add("ALTER TABLE " + name + " ALTER COLUMN id SET NOT NULL");
+                add(
+                        "ALTER TABLE %s REPLICA IDENTITY USING INDEX %s"
+                                .formatted(name, table.uniqueIndex));
+            }
+            case 1 -> add("ALTER TABLE " + name + " REPLICA IDENTITY DEFAULT");
+            case 2 -> add("REINDEX TABLE " + concurrently + name);
+            default -> {
+                String schemaOf = name.substring(0, name.indexOf('.') + 1);
+                add("DROP INDEX " + concurrently + schemaOf + table.uniqueIndex);
+                table.uniqueIndex = "";
+            }
+        }
+    }
+
+    /** To the other schema, or back. */
+    private void elsewhere(String name, Table table) {
+        String bare = name.substring(name.indexOf('.') + 1);
+        String other = name.startsWith(schema + ".") ? schema + ELSEWHERE : schema;
+        if (!tables.containsKey(other + "." + bare)) {
+            add("ALTER TABLE " + name + " SET SCHEMA " + other);
+            tables.remove(name);
+            tables.put(other + "." + bare, table);
+        }
+    }
+
+    private void wholeTable(String name, Table table) {
+        int what = chance();
+        String prefix = name.substring(0, name.indexOf('.') + 1);
+        if (what < 18) {
             add("TRUNCATE " + name);
-        } else if (what < 82) {
+        } else if (what < 35) {
             String renamed = "t" + ++tableNumber;
             add("ALTER TABLE " + name + " RENAME TO " + renamed);
-            tables.put(schema + "." + renamed, table);
+            tables.put(prefix + renamed, table);
             tables.remove(name);
-        } else if (what < 85) {
+        } else if (what < 50) {
             add("DROP TABLE " + name);
             tables.remove(name);
-        } else if (what < 88) {
+            freeNames.add(name);
+        } else if (what < 65) {
             if (!inTransaction) {
                 add("VACUUM FULL " + name);
             } else if (table.hasKey) {
                 add("CLUSTER " + name + " USING " + table.keyName);
+            }
+        } else if (what < 70) {
+            if (!inTransaction) {
+                String catalog = CATALOGS.get(random.nextInt(CATALOGS.size()));
+                add((chance() < 50 ? "VACUUM FULL " : "REINDEX TABLE ") + catalog);
             }
         } else if (!table.hasKey) {
             add(
                     "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY (id)"
                             .formatted(name, newKeyName(table)));
             table.hasKey = true;
-        } else if (what < 90) {
+        } else if (what < 85) {
             add("ALTER TABLE " + name + " REPLICA IDENTITY FULL");
         } else {
             add("ALTER TABLE %s DROP CONSTRAINT %s".formatted(name, table.keyName));
