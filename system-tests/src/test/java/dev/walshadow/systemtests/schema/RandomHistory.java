@@ -238,33 +238,33 @@ final class RandomHistory {
             case 1 -> add("ALTER TABLE " + name + " REPLICA IDENTITY DEFAULT");
             case 2 -> add("REINDEX TABLE " + concurrently + name);
             default -> {
-                String schemaOf = name.substring(0, name.indexOf('.') + 1);
-                add("DROP INDEX " + concurrently + schemaOf + table.uniqueIndex);
+                add("DROP INDEX " + concurrently + in(name) + table.uniqueIndex);
                 table.uniqueIndex = "";
             }
         }
     }
 
-    /** To the other schema, or back. */
+    /** To the other schema, or back; no two tables have had the same number. */
     private void elsewhere(String name, Table table) {
-        String bare = name.substring(name.indexOf('.') + 1);
         String other = name.startsWith(schema + ".") ? schema + ELSEWHERE : schema;
-        if (!tables.containsKey(other + "." + bare)) {
-            add("ALTER TABLE " + name + " SET SCHEMA " + other);
-            tables.remove(name);
-            tables.put(other + "." + bare, table);
-        }
+        add("ALTER TABLE " + name + " SET SCHEMA " + other);
+        tables.remove(name);
+        tables.put(other + "." + name.substring(in(name).length()), table);
+    }
+
+    /** The schema of a table, with its dot. */
+    private static String in(String name) {
+        return name.substring(0, name.indexOf('.') + 1);
     }
 
     private void wholeTable(String name, Table table) {
         int what = chance();
-        String prefix = name.substring(0, name.indexOf('.') + 1);
         if (what < 18) {
             add("TRUNCATE " + name);
         } else if (what < 35) {
             String renamed = "t" + ++tableNumber;
             add("ALTER TABLE " + name + " RENAME TO " + renamed);
-            tables.put(prefix + renamed, table);
+            tables.put(in(name) + renamed, table);
             tables.remove(name);
         } else if (what < 50) {
             add("DROP TABLE " + name);
